@@ -13,8 +13,6 @@ from typing import ClassVar
 import numpy as np
 from models import Floats, Model
 
-__all__ = ["CONTESTANTS", "Contestant", "installed"]
-
 DIGITS = 1e-6
 
 

@@ -15,8 +15,6 @@ from numpy.typing import NDArray
 from mdpdice import Network
 from mdpdice.games.pig import turn_outcomes
 
-__all__ = ["Model", "discounted", "pig", "reachability"]
-
 Floats: TypeAlias = NDArray[np.float64]
 Ints: TypeAlias = NDArray[np.int64]
 

@@ -120,9 +120,24 @@ def modules() -> list[str]:
         for package in packages
         for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")
     }
-    # The command line is described by what it does (page "The command line"), a back-end by the class that it offers.
-    skipped = re.compile(r"\._|^mdpdice\.cli\b|^mdpdice\.solvers\.\w+\.(?!solver$)")
+    # The command line is described by what it does (page "The command line"), a back-end by the class that it offers;
+    # compiled loops are nobody's interface.
+    skipped = re.compile(r"\._|\.kernels\b|^mdpdice\.cli\b|^mdpdice\.solvers\.\w+\.(?!solver$)")
     return sorted(name for name in found if not skipped.search(name))
+
+
+def public_names(module: str) -> list[str]:
+    """Return what a module is used for: what its `__all__` says, or the documented names that it defines."""
+    found = importlib.import_module(module)
+    if hasattr(found, "__all__"):
+        return list(found.__all__)
+    documented = {name for holder, name in ModuleAnalyzer.for_module(module).find_attr_docs() if not holder}
+    return [
+        name
+        for name, value in vars(found).items()
+        if not name.startswith("_")
+        and (name in documented or (getattr(value, "__module__", "") == module and getattr(value, "__doc__", None)))
+    ]
 
 
 def home(name: str) -> str:
@@ -131,7 +146,7 @@ def home(name: str) -> str:
     found = getattr(importlib.import_module(module), attribute)
     if not (inspect.isclass(found) or inspect.isroutine(found)):
         # An object says the module of its class, so look for the module that has it.
-        holders = (one for one in modules() if attribute in getattr(importlib.import_module(one), "__all__", ()))
+        holders = (one for one in modules() if attribute in public_names(one))
         return f"{next(holders)}.{attribute}" if module == "mdpdice" else name
     return f"{getattr(found, '__module__', module)}.{getattr(found, '__qualname__', attribute)}"
 
@@ -154,7 +169,7 @@ def written() -> tuple[set[str], set[str]]:
         )
     }
     for module in with_members:
-        names |= {f"{module}.{name}" for name in getattr(importlib.import_module(module), "__all__", ())}
+        names |= {f"{module}.{name}" for name in public_names(module)}
     return whole, names
 
 
@@ -162,7 +177,7 @@ def directives(module: str, names: set[str]) -> Iterator[str]:
     """Yield the directives for the public names of a module that are not in `names` yet, and add them."""
     found = importlib.import_module(module)
     documented = ModuleAnalyzer.for_module(module).find_attr_docs()
-    for name in getattr(found, "__all__", ()):
+    for name in public_names(module):
         full, value = f"{module}.{name}", getattr(found, name)
         # An object says the module of its class; only classes and functions are "defined elsewhere".
         original = value.__module__ if inspect.isclass(value) or inspect.isroutine(value) else module

@@ -9,8 +9,6 @@ import attrs
 
 from mdpdice.errors import GameError
 
-__all__ = ["choice", "in_range", "none_or_int", "one_of", "whole"]
-
 
 def whole(
     default: int | None,

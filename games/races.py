@@ -7,8 +7,6 @@ from collections.abc import Mapping
 
 from mdpdice.errors import UnknownStateError
 
-__all__ = ["LARGEST_GOAL", "check_undecided", "read_scores", "show_scores"]
-
 _NAMES = ("mine", "theirs")
 _SCORE = re.compile(r"\b(mine|theirs)\s*=\s*(\d+)(?!\S)")
 

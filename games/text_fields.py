@@ -7,8 +7,6 @@ from collections.abc import Iterable, Sequence
 
 from mdpdice.errors import UnknownStateError
 
-__all__ = ["read_fields"]
-
 
 def read_fields(
     text: str,

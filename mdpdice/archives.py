@@ -34,11 +34,6 @@ from numpy.typing import NDArray
 
 from mdpdice.errors import CorruptFileError, ProblemMismatchError
 
-__all__ = [
-    "Archive", "Question", "exact_text", "rational", "read_header", "replaced", "text_member",
-    "write_archive",
-]  # fmt: skip
-
 MAX_BYTES = 64 << 30
 """Largest file that is read."""
 

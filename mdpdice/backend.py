@@ -34,12 +34,6 @@ if TYPE_CHECKING:
     from mdpdice.networks.network import Network
     from mdpdice.solving.checkpoints import Checkpoint
 
-__all__ = [
-    "GROUP", "AlwaysAvailable", "Candidate", "Feature", "GameSolver", "Progress", "Run", "Searched", "Solver",
-    "ancestors", "at_least", "available_solvers", "calls_recorded", "check_named_or_made", "load_solver",
-    "needed_features", "needs", "solver_names", "traced",
-]  # fmt: skip
-
 GROUP = "mdpdice.solvers"
 
 Progress = Callable[[str, Mapping[str, float]], None]

@@ -20,8 +20,6 @@ from typing import Any, TypeAlias, TypeVar, cast
 import numba
 from numpy.typing import NDArray
 
-__all__ = ["Bools", "Floats", "Ints", "Kinds", "Number", "inlined", "njit", "stamp"]
-
 # What compiled loops are given.  The names tell the type of the elements, for readers: numba infers them, and its
 # scalars follow rules that numpy's types do not describe.
 Floats: TypeAlias = NDArray[Any]  # float64

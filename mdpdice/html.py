@@ -7,8 +7,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import Any
 
-__all__ = ["CellProgress", "bars", "card", "document", "grid", "remarks"]
-
 LONGEST = 300
 """Longest text of a cell that is shown in full."""
 

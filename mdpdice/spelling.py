@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-__all__ = ["did_you_mean", "title"]
-
 
 def did_you_mean(written: object, known: Iterable[object]) -> str:
     """The question ``did you mean 'value-iteration'? `` for value_iteration, vi or value-itration; else ``""``."""

@@ -17,8 +17,6 @@ from mdpdice.networks.network import Bools, Floats, Ints, Kind, Network
 from mdpdice.numerics import graph
 from mdpdice.numerics.operator import Operator, bellman, unsigned
 
-__all__ = ["BackwardInduction"]
-
 CHUNK = 1 << 18
 """Nodes between two looks at the clock."""
 

@@ -11,8 +11,6 @@ from mdpdice.games.farkle.game import KcdFarkle
 from mdpdice.games.farkle.menus import DiceLeft
 from mdpdice.games.farkle.states import Action, Ready, State
 
-__all__ = ["EveryPosition", "thresholds"]
-
 _START: Final = "start"
 _Start: TypeAlias = str
 

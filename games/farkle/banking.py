@@ -41,8 +41,6 @@ import attrs
 from mdpdice import Dist
 from mdpdice.games.farkle.menus import DiceLeft, Menu, MenuBook, Rolls
 
-__all__ = ["BankingBound", "banking_bound"]
-
 _Gains = Mapping[DiceLeft, Fraction]
 _Plan: TypeAlias = "tuple[int, DiceLeft | None]"
 

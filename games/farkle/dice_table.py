@@ -27,9 +27,6 @@ from mdpdice import Dist
 from mdpdice.errors import GameError, UnknownStateError
 from mdpdice.games.farkle.rules import JOKER
 
-__all__ = ["ORDINARY", "Die", "UnknownDieError", "chances", "find_die", "list_dice", "load_dice", "matching"]
-__all__ += ["other_editions", "read_die", "same_name", "source"]
-
 _FACES = 6
 _COUNTED = re.compile(r"\s*(?:(\d{1,3})\s*[x*\N{MULTIPLICATION SIGN}]\s*)?(.*)", re.DOTALL)
 _FROM = {"kcd2/A": "lowentropy/kcd2-dice", "kcd2/B": "ShaneeexD/KCD-2-Dice-Calc", "kcd1/A": "phlip9/kcddice"}

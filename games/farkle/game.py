@@ -47,8 +47,6 @@ from mdpdice.games.farkle.rules import JOKER, KCD, MAX_DICE, RULES, Rules
 from mdpdice.games.farkle.states import Action, Bank, Choose, Ready, State
 from mdpdice.games.parameters import choice, none_or_int, whole
 
-__all__ = ["DICE_HELP", "RULES_HELP", "SIX", "KcdFarkle", "read_dice", "read_rules"]
-
 SIX: Any = MAX_DICE  # not the six dice: "6" is what --help shows
 DICE_HELP = (
     "a number of ordinary dice, or dice separated by commas: 2 x Odd die, kcd1/A/Lu die, mine=1:1:1:1:1:5;"

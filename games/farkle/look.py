@@ -23,8 +23,6 @@ from mdpdice.games.farkle.thresholds import ThresholdTurn, described
 from mdpdice.games.races import check_undecided, read_scores, show_scores
 from mdpdice.looks import Act, Dice, Goal, Look, NamedPolicy, Note, Part, Rolled, Score, Text, said
 
-__all__ = ["FarkleLook", "RaceLook"]
-
 _SEAT = re.compile(r"\bplayer\s*=\s*([12])(?!\S)")
 _COUNTS = ("no", "one die", "two dice", "three dice", "four dice", "five dice", "six dice")
 

@@ -38,8 +38,6 @@ from mdpdice.games.farkle.rules import JOKER, Rules, counts_of, pack
 from mdpdice.looks import Die as ShownDie
 from mdpdice.looks import Throw, remember
 
-__all__ = ["DiceLeft", "Keep", "Menu", "MenuBook", "Rolls", "menu_book"]
-
 DiceLeft: TypeAlias = "int | tuple[int, ...]"
 """A set of dice: their number if all are of one kind, else their number per kind."""
 

@@ -47,8 +47,6 @@ from mdpdice.games.farkle.game import KcdFarkle
 from mdpdice.games.farkle.race import FarkleRace
 from mdpdice.games.farkle.rules import JOKER, KCD, MAX_DICE, Counts, Rules, counts_of, unpack
 
-__all__ = ["BestSet", "best_set"]
-
 Floats: TypeAlias = npt.NDArray[np.float64]
 Ints: TypeAlias = npt.NDArray[np.int64]
 Dice: TypeAlias = tuple[Die, ...]

@@ -35,8 +35,6 @@ from mdpdice.games.farkle.rules import KCD, Rules
 from mdpdice.games.farkle.states import Action, Bank, Choose, Ready, Second, State
 from mdpdice.games.parameters import whole
 
-__all__ = ["FarkleRace"]
-
 RaceState: TypeAlias = State | Second
 
 

@@ -32,9 +32,6 @@ import attrs
 
 from mdpdice.errors import GameError
 
-__all__ = ["FACEBOOK", "JOKER", "KCD", "MAX_DICE", "PATCH", "PLAIN", "RULES", "ZILCH"]
-__all__ += ["Counts", "Rules", "counts_of", "pack", "unpack"]
-
 JOKER = 7
 """The symbol of a joker, next to the faces 1 to 6."""
 

@@ -29,8 +29,6 @@ from mdpdice.games.farkle.states import Choose, Ready, State
 from mdpdice.games.text_fields import read_fields
 from mdpdice.looks import Rolled
 
-__all__ = ["FORM", "read_rolled", "read_state", "rolled", "show_state"]
-
 FORM = "roll=1,1,5 points=300 (with several kinds of dice: roll=1@Odd die,5@Lucky die), or dice=3 points=300"
 
 

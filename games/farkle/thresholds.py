@@ -38,8 +38,6 @@ from mdpdice.games.farkle.game import KcdFarkle
 from mdpdice.games.farkle.menus import Menu
 from mdpdice.games.farkle.states import Action, Bank, Choose, State
 
-__all__ = ["Found", "Gap", "ThresholdTurn", "gap", "refine", "search"]
-
 Vector: TypeAlias = tuple[int, ...]
 Floats: TypeAlias = npt.NDArray[np.float64]
 Ints: TypeAlias = npt.NDArray[np.int64]

@@ -25,8 +25,6 @@ from mdpdice.errors import GameError, UnknownStateError
 from mdpdice.games.knucklebones.game import Facing, Knucklebones, Rolled, State
 from mdpdice.games.knucklebones.rules import FACES, Board, all_columns, column_score, place, remove
 
-__all__ = ["Encoding", "network"]
-
 _CHUNK = 1 << 18
 
 

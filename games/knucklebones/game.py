@@ -41,8 +41,6 @@ from mdpdice import Edge, Game, Node, d6, decide, end, go, pass_to, roll
 from mdpdice.games.knucklebones.rules import Board, Scoring, empty_squares, place, remove, score, sort_columns
 from mdpdice.games.parameters import choice, whole
 
-__all__ = ["Facing", "Knucklebones", "Rolled", "State"]
-
 _MEAN = 3.5  # of a die
 _SPREAD = 4.0  # points by which one die to come may change the lead, see `Knucklebones.estimate`
 

@@ -11,8 +11,6 @@ from mdpdice.games.knucklebones.rules import FACES, Board, column_score, place, 
 from mdpdice.games.knucklebones.text import read_state, show_state
 from mdpdice.looks import Act, Dice, Grid, Look, Part, Rolled, Text, told
 
-__all__ = ["KnucklebonesLook"]
-
 AHEAD = 3
 """Decisions to look ahead for the first moves."""
 

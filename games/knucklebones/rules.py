@@ -12,11 +12,6 @@ import itertools
 from collections import Counter
 from typing import Literal, TypeAlias
 
-__all__ = [
-    "FACES", "Board", "Column", "Scoring", "all_columns", "column_score", "empty_squares", "place", "remove",
-    "score", "sort_columns",
-]  # fmt: skip
-
 FACES = range(1, 7)
 
 Column: TypeAlias = tuple[int, ...]

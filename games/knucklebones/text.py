@@ -26,8 +26,6 @@ from mdpdice.games.knucklebones.rules import Board, empty_squares
 if TYPE_CHECKING:
     from mdpdice.games.knucklebones.game import Knucklebones
 
-__all__ = ["read_state", "show_board", "show_state"]
-
 
 def show_board(board: Board, rows: int) -> str:
     """Return the text of a board."""

@@ -39,8 +39,6 @@ from mdpdice.games.konijnenhokken.rules import DICE, Offer, Take, offers, run_po
 from mdpdice.games.konijnenhokken.stopping import StoppingBound, stopping_bound
 from mdpdice.games.parameters import choice, none_or_int, whole
 
-__all__ = ["DICE_HELP", "Action", "Field", "Konijnenhokken", "Rolled", "State"]
-
 # Named tuples of different lengths are never equal, and they are explored several times faster than
 # attrs classes.
 

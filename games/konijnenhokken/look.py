@@ -15,8 +15,6 @@ from mdpdice.games.konijnenhokken.text import read_state, show_state
 from mdpdice.games.races import check_undecided, read_scores, show_scores
 from mdpdice.looks import Act, Dice, Goal, Look, Part, Rolled, Score, Text, Tokens, said
 
-__all__ = ["KonijnenhokkenLook", "RaceLook"]
-
 CAGES = tuple(f"x{factor}" for factor in range(2, LAST_CAGE + 1))
 
 

@@ -32,8 +32,6 @@ from mdpdice.games.konijnenhokken.rules import DICE, Offer, offers, run_points, 
 from mdpdice.games.parameters import whole
 from mdpdice.games.races import LARGEST_GOAL
 
-__all__ = ["Hutch", "KonijnenhokkenRace", "Seen"]
-
 
 class Hutch(NamedTuple):
     """A `Field` without its banked points, and whether something was rolled in this turn, which begins so."""

@@ -17,11 +17,6 @@ from typing import NamedTuple
 
 from mdpdice import Dist, d6, pool
 
-__all__ = [
-    "DICE", "FACES", "LAST_CAGE", "Offer", "Take", "cage_faces", "example_roll", "offer", "offers",
-    "run_points", "takes",
-]  # fmt: skip
-
 DICE = 7
 FACES = (1, 2, 3, 4, 5, 6)
 LAST_CAGE = 5

@@ -21,8 +21,6 @@ import attrs
 
 from mdpdice.games.konijnenhokken.rules import offers, run_points, takes
 
-__all__ = ["StoppingBound", "one_more_run", "stopping_bound"]
-
 
 @attrs.frozen
 class StoppingBound:

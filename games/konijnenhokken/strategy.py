@@ -17,10 +17,6 @@ from mdpdice import Solution, Table
 from mdpdice.games.konijnenhokken.game import Field, Konijnenhokken, Rolled
 from mdpdice.games.konijnenhokken.rules import Offer, Take, cage_faces, example_roll, run_points
 
-__all__ = [
-    "StopRow", "TakeRow", "allocation", "allocation_text", "stop_or_roll", "stop_or_roll_text", "tables",
-]  # fmt: skip
-
 
 class StopRow(NamedTuple):
     """Up to how many banked points to roll on, with `r1` ones and `r2` twos that are rabbits, and `c` cages."""

@@ -24,8 +24,6 @@ from mdpdice.games.text_fields import read_fields
 if TYPE_CHECKING:
     from mdpdice.games.konijnenhokken.game import Konijnenhokken
 
-__all__ = ["read_state", "show_state"]
-
 _FORM = "r1=1 r2=2 c=1 t=20 (what is not named is 0), with roll=1,3,6 after a roll"
 
 

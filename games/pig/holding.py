@@ -29,8 +29,6 @@ from mdpdice.games.pig.race import DIE, Position
 from mdpdice.games.pig.turn import Action
 from mdpdice.games.races import LARGEST_GOAL
 
-__all__ = ["HoldRace", "Scores", "hold_at", "turn_outcomes"]
-
 
 def hold_at(points: int) -> Callable[[int | Position], Action]:
     """Return the rule to hold when a turn has at least some points, for turns and races.

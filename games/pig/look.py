@@ -12,8 +12,6 @@ from mdpdice.games.pig.race import HoldRow, Race, hold_table, position
 from mdpdice.games.pig.turn import HOLD, Action, PigTurn, hold_from
 from mdpdice.looks import Act, Goal, Look, NamedPolicy, Part, Rolled, Score, Text
 
-__all__ = ["PigTurnLook", "RaceLook"]
-
 HOLD_AT = NamedPolicy("hold-at:N", "hold as soon as the turn has N points", read_hold_at, usual="hold-at:20")
 
 

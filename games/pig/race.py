@@ -35,8 +35,6 @@ from mdpdice.games.parameters import whole
 from mdpdice.games.pig.turn import Action
 from mdpdice.games.races import LARGEST_GOAL
 
-__all__ = ["COIN", "DIE", "HoldRow", "PigRace", "Piglet", "Position", "Race", "hold_table", "position"]
-
 # What a roll adds to the points of a turn; 0 loses them.
 DIE: Dist[int] = d6.map(lambda face: 0 if face == 1 else face)
 COIN: Dist[int] = Dist({1: 1, 0: 1})

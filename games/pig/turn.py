@@ -25,8 +25,6 @@ import attrs
 from mdpdice import Game, Node, Solution, d6, decide, end, go, roll
 from mdpdice.games.parameters import whole
 
-__all__ = ["HOLD", "Action", "PigTurn", "hold_from"]
-
 Action: TypeAlias = str  # "hold" or "roll"
 
 HOLD: Final = 20  # one roll more gains (20 - p) / 6

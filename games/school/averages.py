@@ -19,8 +19,6 @@ import numpy as np
 from mdpdice.games.school.rules import COMBINATIONS, Rules
 from mdpdice.games.school.turn import REROLLS, ROLLS, Ints, multiplier, tables
 
-__all__ = ["average", "averages", "scores"]
-
 
 @functools.cache
 def averages(rules: Rules) -> MappingProxyType[str, Fraction]:

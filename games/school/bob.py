@@ -45,8 +45,6 @@ from mdpdice.games.school.averages import averages, scores
 from mdpdice.games.school.rules import GRADES, Rules, checked_roll, combinations_named
 from mdpdice.games.school.turn import REROLLS, ROLLS, Action, CrossOut, Score, multiplier, rerolls, tables
 
-__all__ = ["Advice", "available", "bob", "plain"]
-
 # Profits that differ are further apart than this, and floats that should be equal are nearer
 # (a test looks at all of them): many sets are compared in floats, and that gives Bob's exact choice.
 TIE = 1e-10

@@ -28,8 +28,6 @@ from mdpdice.games.school.bob import TIE, available, plain
 from mdpdice.games.school.rules import COMBINATIONS, OPEN_HELP, Rules, opened
 from mdpdice.games.school.turn import HELD, REROLLS, ROLLS, Action, CrossOut, Dice, Score, multiplier, rerolls, tables
 
-__all__ = ["BobGame", "Scored", "Turns", "bob_turns"]
-
 Ints: TypeAlias = npt.NDArray[np.int64]
 Open: TypeAlias = tuple[str, ...]
 

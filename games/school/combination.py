@@ -20,8 +20,6 @@ from mdpdice.games.parameters import choice
 from mdpdice.games.school.rules import GRADES_HELP, Grades, Rules, combination_named
 from mdpdice.games.school.turn import REROLLS, Action, CrossOut, Held, Rolled, Score, multiplier, rerolls, rolled
 
-__all__ = ["SchoolCombination", "State"]
-
 State: TypeAlias = Held | Rolled
 
 

@@ -32,8 +32,6 @@ from mdpdice.errors import GameError
 from mdpdice.games.school.rules import GRADES, OPEN_HELP, Rules, opened
 from mdpdice.games.school.turn import REROLLS, Action, CrossOut, Dice, Held, Rolled, Score, multiplier, rerolls, rolled
 
-__all__ = ["FREE", "School", "State"]
-
 State: TypeAlias = Held | Rolled
 
 FREE = 3

@@ -19,8 +19,6 @@ from mdpdice.games.school.text import read_open, read_turn, show_open, show_turn
 from mdpdice.games.school.turn import Action, CrossOut, Held, Reroll, multiplier, tables
 from mdpdice.looks import Act, Boxes, Dice, Goal, Look, NamedPolicy, Part, Rolled, Score
 
-__all__ = ["CombinationLook", "SchoolLook"]
-
 MANY = 300
 """Decisions of Bob after which all of them are computed at once."""
 

@@ -37,11 +37,6 @@ import attrs
 from mdpdice.errors import GameError
 from mdpdice.games.parameters import choice, whole
 
-__all__ = [
-    "COMBINATIONS", "DICE", "FACES", "GRADES", "OTHERS", "Rules", "combination_named", "combinations_named",
-    "opened",
-]  # fmt: skip
-
 DICE: Final = 5
 FACES: Final = (1, 2, 3, 4, 5, 6)
 GRADES: Final = tuple(f"grade-{face}" for face in FACES)

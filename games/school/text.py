@@ -20,8 +20,6 @@ from mdpdice.games.school.rules import COMBINATIONS, DICE, FACES, combinations_n
 from mdpdice.games.school.turn import REROLLS, Held, Rolled
 from mdpdice.games.text_fields import read_fields
 
-__all__ = ["read_open", "read_turn", "show_open", "show_turn", "split_open"]
-
 _FORM = "dice=1,2,3,6,6 rerolls=2, or hold=6,6 rerolls=1 while dice are rolled"
 _OPEN = re.compile(r"open\s*=\s*(.*?)\s*(?=(?:open|dice|hold|rerolls)\s*=|$)")
 

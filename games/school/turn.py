@@ -32,11 +32,6 @@ import numpy.typing as npt
 from mdpdice import Dist, d6, pool
 from mdpdice.games.school.rules import DICE, FACES
 
-__all__ = [
-    "HELD", "REROLLS", "ROLLS", "Action", "CrossOut", "Dice", "Held", "Reroll", "Rolled", "Score", "Tables",
-    "multiplier", "rerolls", "rolled", "tables",
-]  # fmt: skip
-
 Dice: TypeAlias = tuple[int, ...]
 Ints: TypeAlias = npt.NDArray[np.int64]
 

@@ -29,8 +29,6 @@ import attrs
 from mdpdice import Counter, Expr, Option, go, when
 from mdpdice.games.yahtzee.sheet import UPPER, ScoreSheet, upper_points
 
-__all__ = ["BOXES", "Yahtzee", "points"]
-
 LOWER = ("three of a kind", "four of a kind", "full house", "small straight", "large straight", "chance", "yahtzee")
 BOXES = UPPER + LOWER
 JOKER = {"full house": 25, "small straight": 30, "large straight": 40}

@@ -8,8 +8,6 @@ from mdpdice import At, Solution, Table
 from mdpdice.games.yahtzee.sheet import ScoreSheet, Throw
 from mdpdice.looks import Act, Boxes, Dice, Goal, Look, Part, Rolled, Score
 
-__all__ = ["SheetLook"]
-
 
 class SheetLook(Look[ScoreSheet], of=ScoreSheet):
     """A score sheet, and five dice."""

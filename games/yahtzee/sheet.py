@@ -15,8 +15,6 @@ import attrs
 
 from mdpdice import Counter, Flags, Game, Node, Option, d6, decide, end, go, roll, when
 
-__all__ = ["UPPER", "ScoreSheet", "Throw", "upper_points"]
-
 UPPER = ("ones", "twos", "threes", "fours", "fives", "sixes")
 
 

@@ -19,8 +19,6 @@ import attrs
 from mdpdice import Option, go, when
 from mdpdice.games.yahtzee.sheet import UPPER, ScoreSheet, upper_points
 
-__all__ = ["BOXES", "Yatzy", "points"]
-
 LOWER = (
     "pair",
     "two pairs",

@@ -8,8 +8,6 @@ from typing import Any
 
 import attrs
 
-__all__ = ["Provenance", "Status", "question_text"]
-
 
 class Status(enum.Enum):
     """How far an answer can be trusted."""

@@ -25,8 +25,6 @@ from mdpdice.lattices.reachable_layers import Layers
 from mdpdice.modelling.text import fields_of
 from mdpdice.networks.network import Bools, Floats, Ints, Kind, Network
 
-__all__ = ["excerpt"]
-
 CHUNK_BYTES = 64 << 20
 """Size of the table of values at the points that are computed together."""
 

@@ -24,8 +24,6 @@ from mdpdice.modelling.counters import At, full_state
 from mdpdice.modelling.equality import same_kind
 from mdpdice.networks.network import Bools, Floats, Ints, Kind
 
-__all__ = ["GridValues", "open_edges", "place_of", "resolved"]
-
 WIDTH = 64
 """Most points in a row whose values are computed when one of them is asked for."""
 LOOKED_AT = 1 << 16

@@ -11,8 +11,6 @@ import attrs
 from mdpdice.errors import GameError, HorizonRangeError
 from mdpdice.networks.network import Floats, Ints, Kind, Network
 
-__all__ = ["NodeValues", "steps_of"]
-
 
 def steps_of(network: Network, steps_left: int | None, least: int = 0) -> int | None:
     """Decisions left, by default the whole horizon; a `HorizonRangeError` if there is no such number."""

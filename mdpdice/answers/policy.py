@@ -30,8 +30,6 @@ from mdpdice.modelling.game import Game
 from mdpdice.networks.arrays import read_only, read_only_ints
 from mdpdice.networks.network import Ints, Network
 
-__all__ = ["Policy", "Weights"]
-
 Weights: TypeAlias = NDArray[Any]
 
 FORMAT = "mdpdice-policy"

@@ -11,8 +11,6 @@ from mdpdice.certification.checking.lattice import Claim, verify_lattice
 from mdpdice.lattices.reachable_layers import Layers
 from mdpdice.networks.network import Floats
 
-__all__ = ["LatticeVerdict", "certify_lattice"]
-
 
 @attrs.frozen(eq=False)
 class LatticeVerdict:

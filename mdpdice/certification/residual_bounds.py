@@ -35,8 +35,6 @@ from mdpdice.numerics.linear import solve_chain
 from mdpdice.numerics.operator import Operator, rows_of, unsigned
 from mdpdice.numerics.regions import components, ending_ranks
 
-__all__ = ["claimed_bounds", "find_bounds", "find_stages", "is_large"]
-
 RESIDUALS_FROM_EDGES = 20_000
 """Edges, of all stages together, from which bounds are sought by residuals first, which is faster, and summed after."""
 ROUNDS = 12

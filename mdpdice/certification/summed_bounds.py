@@ -21,8 +21,6 @@ from mdpdice.numerics.linear import solve_chain
 from mdpdice.numerics.operator import Operator, unsigned
 from mdpdice.numerics.regions import idle_components
 
-__all__ = ["find_bounds", "find_witness"]
-
 EDGES_LIMIT = 2_000_000_000
 """Edges that may be read in search of bounds, a few seconds; slow chains need more and stay uncertified."""
 EDGES_UNWATCHED = 4_000_000

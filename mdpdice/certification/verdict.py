@@ -25,8 +25,6 @@ from mdpdice.numerics.graph import attract, reachable
 from mdpdice.numerics.regions import can_reach, settling_ranks
 from mdpdice.objectives.reductions import Lowering
 
-__all__ = ["Verdict", "certify", "certify_exact", "check_infinities", "enclose_exactly"]
-
 AT_ONCE = 1 << 14
 """Nodes that are looked at together: what was just read is at hand."""
 

@@ -25,8 +25,6 @@ from mdpdice.errors import CounterRangeError, DeadEndError, GameError, MdpDiceEr
 if TYPE_CHECKING:
     from mdpdice.looks import Rolled
 
-__all__ = ["advise"]
-
 Rule: TypeAlias = Callable[[Any], Any]
 Ratings: TypeAlias = Callable[[Any], Mapping[Any, Any] | None]
 

@@ -15,8 +15,6 @@ from mdpdice.cli.progress_bars import ProgressBars
 from mdpdice.cli.text import aligned, figure
 from mdpdice.errors import GameError, UnknownStateError
 
-__all__ = ["best_set"]
-
 
 @command("best-set")
 @click.argument("dice", nargs=-1, required=True)

@@ -15,8 +15,6 @@ from mdpdice.cli.options import json_option
 from mdpdice.cli.text import aligned
 from mdpdice.solving import kept
 
-__all__ = ["cache"]
-
 
 @click.group()
 def cache() -> None:

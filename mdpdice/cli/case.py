@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from mdpdice.looks import Look
     from mdpdice.modelling.sense import Sense
 
-__all__ = ["Case", "check_solver", "open_case", "solver_of"]
-
 
 class Case(NamedTuple):
     """What is asked: a game with its parameters, and how precisely.

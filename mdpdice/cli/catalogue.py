@@ -20,8 +20,6 @@ from mdpdice.errors import PluginError
 from mdpdice.modelling.game import Game
 from mdpdice.spelling import did_you_mean
 
-__all__ = ["GROUP", "Found", "blame", "find_game", "game_names", "load_game", "summary"]
-
 GROUP = "mdpdice.games"
 
 Found: TypeAlias = type[Game[Any, Any]] | Game[Any, Any]

@@ -20,8 +20,6 @@ from mdpdice.errors import ConformanceError, MdpDiceError
 if TYPE_CHECKING:
     from mdpdice.policies.playthrough import Turn
 
-__all__ = ["check"]
-
 _PLAYS, _LINES = 3, 40
 _WORDS = {
     "declaration": "what the game says of itself makes sense",

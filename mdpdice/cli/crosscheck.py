@@ -15,8 +15,6 @@ from mdpdice.cli.options import objective_options, question_options
 from mdpdice.cli.text import aligned
 from mdpdice.cli.values import after
 
-__all__ = ["crosscheck"]
-
 
 @game_command()
 @question_options

@@ -9,8 +9,6 @@ from mdpdice.cli.game_command import Answer, command
 from mdpdice.cli.options import json_option
 from mdpdice.cli.progress_bars import ProgressBars
 
-__all__ = ["dice"]
-
 _KEYS = ("die", "weights", "joker", "points", "bust", "source", "disagrees")
 
 

@@ -15,8 +15,6 @@ from mdpdice.cli.text import aligned, figure, json_number, short
 from mdpdice.cli.values import after, enclosed_data, may_bust, value_data, value_rows
 from mdpdice.errors import UnsupportedError
 
-__all__ = ["evaluate"]
-
 LEVELS = (0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
 """Levels of the quantiles."""
 _MOMENTS = (("mean", "mean"), ("variance", "variance"), ("deviation", "sd"))

@@ -13,8 +13,6 @@ from mdpdice.cli.routes import compiled
 from mdpdice.cli.text import aligned, short
 from mdpdice.cli.values import after, value_data, value_rows
 
-__all__ = ["explain"]
-
 
 @game_command()
 @question_options

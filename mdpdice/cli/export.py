@@ -21,8 +21,6 @@ from mdpdice.cli.options import (
 )
 from mdpdice.errors import StateLimitError
 
-__all__ = ["export"]
-
 
 @command()
 @game_argument

@@ -21,8 +21,6 @@ from mdpdice.cli.objectives import known_targets
 from mdpdice.cli.options import game_argument
 from mdpdice.cli.progress_bars import ProgressBars
 
-__all__ = ["Answer", "command", "command_words", "failures", "game_command"]
-
 _NAME = "mdpdice.cli.name"
 _INTERRUPTED = 130
 

@@ -26,8 +26,6 @@ from mdpdice.modelling.asking import undecorated
 from mdpdice.modelling.game import Game
 from mdpdice.spelling import did_you_mean
 
-__all__ = ["Parameter", "build_game", "parameters_of", "show"]
-
 
 class Reader(NamedTuple):
     """How the text of a value is read; `read` raises ValueError for a text that is not allowed.

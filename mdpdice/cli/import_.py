@@ -16,8 +16,6 @@ from mdpdice.cli.options import NewFile, format_option, json_option, sense_optio
 from mdpdice.cli.text import aligned
 from mdpdice.cli.values import value_data, value_rows
 
-__all__ = ["import_"]
-
 
 @command("import")
 @click.argument("file", type=click.Path(exists=True, dir_okay=False))

@@ -17,8 +17,6 @@ from mdpdice.errors import StateLimitError
 if TYPE_CHECKING:
     from mdpdice.lattices.reachable_layers import Layers
 
-__all__ = ["info"]
-
 NO_GRID = dict.fromkeys(("grid", "core", "bound"))
 NOT_EXPLORED = dict.fromkeys(
     (

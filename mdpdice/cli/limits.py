@@ -10,8 +10,6 @@ import click
 
 import mdpdice
 
-__all__ = ["advised_up_to", "limit_options", "limits", "most_states"]
-
 F = TypeVar("F", bound=Callable[..., Any])
 
 _LIMITS = "mdpdice.cli.limits"

@@ -11,8 +11,6 @@ from mdpdice.cli.options import json_option
 from mdpdice.cli.text import aligned
 from mdpdice.errors import PluginError
 
-__all__ = ["list_"]
-
 
 @command("list")
 @json_option

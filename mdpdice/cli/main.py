@@ -11,8 +11,6 @@ from typing import Any
 
 import click
 
-__all__ = ["main"]
-
 
 class _Program(click.Group):
     """The commands; called, and not by way of `main()`, they are all that the process does."""

@@ -13,8 +13,6 @@ from mdpdice.errors import DiscountRangeError, GameError, UnknownStateError, Uns
 if TYPE_CHECKING:
     from mdpdice.formats.by_suffix import FileFormat
 
-__all__ = ["format_of", "named"]
-
 
 @contextlib.contextmanager
 def named() -> Iterator[None]:

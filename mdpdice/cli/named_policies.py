@@ -19,9 +19,6 @@ from mdpdice.cli.routes import large, spread_out
 from mdpdice.cli.text import action_data
 from mdpdice.errors import GameError, MdpDiceError
 
-__all__ = ["Looking", "alone", "file_policy", "known_names", "player_rows", "players"]
-__all__ += ["policy_on", "rule_and_ratings", "rule_of", "search_of", "two_players"]
-
 Rule: TypeAlias = Callable[[Any], Any]
 """What somebody does in a state, or thinks of the actions there."""
 

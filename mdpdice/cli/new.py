@@ -11,8 +11,6 @@ import click
 from mdpdice.cli.game_command import Answer, command
 from mdpdice.cli.options import json_option
 
-__all__ = ["new"]
-
 TEMPLATES = Path(__file__).parent / "templates"
 FOLDER = click.Path(exists=True, file_okay=False, writable=True)
 

@@ -21,8 +21,6 @@ from mdpdice.spelling import did_you_mean
 if TYPE_CHECKING:
     from mdpdice.modelling.sense import Sense
 
-__all__ = ["FORMS", "Asked", "evaluable", "known_targets", "read_objective"]
-
 FORMS = {
     "total": "total",
     "discounted": "discounted:0.95 (or 19/20)",

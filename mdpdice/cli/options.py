@@ -13,10 +13,6 @@ from click.shell_completion import CompletionItem
 from mdpdice.cli.limits import limit_options
 from mdpdice.cli.objectives import FORMS
 
-__all__ = ["NewFile", "cache_options", "format_option", "game_argument", "json_option"]
-__all__ += ["objective_options", "parameters_option", "policy_options", "question_options"]
-__all__ += ["seed_option", "sense_option", "solver_option", "to_option"]
-
 F = TypeVar("F", bound=Callable[..., Any])
 
 

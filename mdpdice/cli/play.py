@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from mdpdice.policies.playthrough import Event, Turn
     from mdpdice.policies.telling import Teller
 
-__all__ = ["Match", "play"]
-
 _KEYS = {"state": "state", "choice": "action", "roll": "outcome", "reward": "reward", "end": "payoff"}
 
 

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
     import mdpdice.plots  # which `mdpdice` imports when it is first used
 
-__all__ = ["KINDS", "plot", "read_where", "where_option"]
-
 
 def where_option(about: str) -> Callable[[Any], Any]:
     """The option ``--where``, which `read_where` reads."""

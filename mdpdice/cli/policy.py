@@ -21,8 +21,6 @@ from mdpdice.cli.values import after, value_data, value_rows
 from mdpdice.errors import StateLimitError
 from mdpdice.spelling import title
 
-__all__ = ["policy"]
-
 DECISIONS = "decisions"
 FORMS = (".txt", ".csv", ".md", ".html", ".svg", ".pdf", ".png")
 DRAWN = 200

@@ -14,8 +14,6 @@ from mdpdice.errors import SolveInterrupted
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
-__all__ = ["ProgressBars", "share_of"]
-
 
 class ProgressBars:
     """Progress callback that draws one bar per phase of a run; use it in a ``with`` block.

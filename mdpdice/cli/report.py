@@ -21,8 +21,6 @@ from mdpdice.cli.values import meaning, value_data, value_rows, work_rows
 from mdpdice.errors import MdpDiceError, MissingPackageError, UnsupportedError
 from mdpdice.spelling import title
 
-__all__ = ["report"]
-
 CROSS_CHECKED = 400_000
 """Edges up to which a report compares back-ends: more take minutes."""
 SPREAD = 3_000_000

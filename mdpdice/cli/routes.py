@@ -15,8 +15,6 @@ from mdpdice.cli.limits import most_states
 if TYPE_CHECKING:
     from mdpdice.lattices.reachable_layers import Layers
 
-__all__ = ["compiled", "large", "spread_out"]
-
 
 def compiled(
     case: Case, objective: mdpdice.Objective | None, lattice: mdpdice.Lattice | None = None, *, flat: bool = True

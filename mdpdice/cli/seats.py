@@ -27,8 +27,6 @@ from mdpdice.errors import MdpDiceError, NotConvergedError, StateLimitError
 if TYPE_CHECKING:
     from mdpdice.policies.playthrough import Seat, Turn
 
-__all__ = ["Left", "Solved", "Table", "for_two", "split_seats"]
-
 Say: TypeAlias = Callable[[str], None]
 GLANCE = 20_000
 """Most states that are explored to see how many players a game has."""

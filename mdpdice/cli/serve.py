@@ -15,8 +15,6 @@ from mdpdice.cli.game_command import failures
 from mdpdice.cli.options import complete_game, json_option
 from mdpdice.errors import MissingPackageError
 
-__all__ = ["serve"]
-
 PORT = 8377
 
 

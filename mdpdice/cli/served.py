@@ -37,8 +37,6 @@ if TYPE_CHECKING:
     from mdpdice.modelling.game import Chance
     from mdpdice.policies.playthrough import Event, Turn
 
-__all__ = ["Hall", "Room", "Sitting"]
-
 DEEPEST = 5
 """Most decisions that a seat looks ahead: one more takes ten times as long."""
 AT_ONCE = 2

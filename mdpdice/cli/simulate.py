@@ -19,8 +19,6 @@ from mdpdice.cli.text import aligned, short
 from mdpdice.cli.values import after, enclosed_data, may_bust, value_data, value_rows
 from mdpdice.errors import StateLimitError, UnsupportedError
 
-__all__ = ["simulate"]
-
 CONFIDENCE = 0.95
 """Level of the confidence interval of a simulated mean."""
 PLAYS, FEW_PLAYS = 100_000, 1_000

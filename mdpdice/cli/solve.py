@@ -12,8 +12,6 @@ from mdpdice.cli.options import NewFile, objective_options, question_options, so
 from mdpdice.cli.text import aligned
 from mdpdice.cli.values import after, infinite_data, value_data, value_rows, work_rows
 
-__all__ = ["solve"]
-
 
 @game_command()
 @question_options

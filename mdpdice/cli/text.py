@@ -8,8 +8,6 @@ from typing import Any
 
 from mdpdice.errors import MdpDiceError
 
-__all__ = ["action_data", "aligned", "figure", "json_number", "short"]
-
 
 def json_number(number: float) -> float | str:
     """JSON knows no infinity; its name is read back by ``float``."""

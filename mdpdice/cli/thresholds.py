@@ -13,8 +13,6 @@ from mdpdice.cli.options import question_options, seed_option
 from mdpdice.cli.text import aligned, figure
 from mdpdice.cli.values import after
 
-__all__ = ["thresholds"]
-
 
 @game_command()
 @question_options

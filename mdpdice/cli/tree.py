@@ -14,8 +14,6 @@ from mdpdice.cli.limits import advised_up_to, limit_options
 from mdpdice.cli.options import NewFile, cache_options, json_option, parameters_option, sense_option
 from mdpdice.errors import StateLimitError
 
-__all__ = ["tree"]
-
 _COUNT = click.IntRange(1)
 
 

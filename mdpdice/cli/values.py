@@ -12,9 +12,6 @@ if TYPE_CHECKING:
     from mdpdice.cli.case import Case
     from mdpdice.networks.network import Floats
 
-__all__ = ["after", "enclosed_data", "infinite_data", "may_bust", "meaning", "proof_row"]
-__all__ += ["value_data", "value_rows", "work_rows"]
-
 
 def value_data(found: mdpdice.Solution, state: Hashable = None) -> dict[str, Any]:
     """Value of a state, by default of the start, and how it was found; it is None unless it was proved."""

@@ -14,8 +14,6 @@ from mdpdice.networks.network import Bools, Floats, Kind, Network
 from mdpdice.policies.evaluation import evaluate
 from mdpdice.solving.problem import Problem
 
-__all__ = ["by_node", "compare_actions", "compare_policies", "compare_values", "optimal_edges"]
-
 EXACT_UP_TO_NODES = 5_000
 """Nodes, of all stages together, up to which a policy is evaluated in rationals where floats prove nothing."""
 

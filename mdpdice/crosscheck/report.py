@@ -38,8 +38,6 @@ from mdpdice.objectives.objective import Objective
 from mdpdice.solving.pipeline import SETTLES, solve_problem, unsupported
 from mdpdice.solving.problem import Problem, prepare
 
-__all__ = ["Entry", "Report", "cross_check"]
-
 
 @attrs.frozen(eq=False)
 class Entry:

@@ -17,8 +17,6 @@ from numpy.typing import NDArray
 from mdpdice.modelling.nearest import SMALLEST
 from mdpdice.networks.network import Kind
 
-__all__ = ["END", "FLIP", "INLINE", "assemble"]
-
 END = 1 << 40
 """Mark of a key that is the number of an inline end."""
 

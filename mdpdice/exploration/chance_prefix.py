@@ -11,8 +11,6 @@ from mdpdice.networks.arrays import moved_numbers
 from mdpdice.networks.network import Ints, Kind
 from mdpdice.numerics.graph import edges_of
 
-__all__ = ["separate_prefix"]
-
 
 def separate_prefix(fields: dict[str, Any]) -> dict[str, Any]:
     """Clear the steps on the chance prefix, copying the chance nodes that are reached later too.

@@ -36,8 +36,6 @@ from mdpdice.modelling.expressions import Expr
 from mdpdice.modelling.nearest import nearest
 from mdpdice.networks.network import Ints, Kind, Network
 
-__all__ = ["replicate"]
-
 _BUDGET = 1 << 22  # edges between two looks at the limits
 TWO_THREADS_FROM_EDGES = 1 << 18
 """Edges from which two threads write a lattice out as a network."""

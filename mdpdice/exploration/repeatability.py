@@ -15,8 +15,6 @@ from mdpdice.modelling.expressions import Expr
 from mdpdice.modelling.game import Game
 from mdpdice.modelling.nodes import Chance, Conditional, Decide, End, Go, PassTo
 
-__all__ = ["SAMPLE", "check_repeatable"]
-
 SAMPLE = 16
 """States that are asked again."""
 

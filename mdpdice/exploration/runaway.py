@@ -9,8 +9,6 @@ from typing import Any
 
 from mdpdice.modelling.text import ITSELF, fields_of
 
-__all__ = ["runaway"]
-
 SLICES, SAMPLES = 64, 40
 """Slices that the states are cut into in the order in which they were found, and states of each that are looked at."""
 

@@ -35,8 +35,6 @@ from mdpdice.modelling.expressions import Expr, as_expr
 from mdpdice.modelling.game import Chance, Conditional, Decide, End, Game, Go, PassTo, Unavailable
 from mdpdice.modelling.number import finite_number
 
-__all__ = ["compile_lattice"]
-
 T = TypeVar("T")
 
 # Key, guard, update and reward of an edge.

@@ -48,8 +48,6 @@ from mdpdice.modelling.sense import sense_of
 from mdpdice.networks.arrays import split_exact
 from mdpdice.networks.network import Kind, Network
 
-__all__ = ["explore"]
-
 S = TypeVar("S", bound=Hashable)
 A = TypeVar("A", bound=Hashable)
 

@@ -35,8 +35,6 @@ from mdpdice.modelling.number import count, exact_discount, finite_number
 from mdpdice.modelling.sense import sense_of
 from mdpdice.networks.network import Kind
 
-__all__ = ["Traversal", "dead_end_error", "whole_weights"]
-
 R = TypeVar("R")
 K = TypeVar("K", bound=Hashable)
 

@@ -22,11 +22,6 @@ from mdpdice.formats.exported_model import Start, decision_process
 from mdpdice.modelling.number import own_number
 from mdpdice.networks.network import Floats, Ints, Network
 
-__all__ = [
-    "MdpSolverArrays", "QuantEconArrays", "ToolboxArrays", "from_pymdptoolbox", "from_quantecon",
-    "to_mdpsolver", "to_pymdptoolbox", "to_quantecon",
-]  # fmt: skip
-
 FLOAT_EXACT = 1 << 53
 """Whole numbers up to here are floats."""
 MAX_DENSE = 500_000_000

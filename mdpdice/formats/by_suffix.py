@@ -21,8 +21,6 @@ from mdpdice.formats.prism_explicit import read_prism_explicit, write_prism_expl
 from mdpdice.lattices.lattice import Lattice
 from mdpdice.networks.network import Network
 
-__all__ = ["FORMATS", "FileFormat", "find_format", "read_file", "write_file"]
-
 
 @attrs.frozen
 class FileFormat:
@@ -63,6 +61,7 @@ def _costs(path: PathLike) -> Path:
 
 _EXPLICIT = ("start", "tolerance", "exact")
 
+#: Every format, in the order of the documentation.
 FORMATS: tuple[FileFormat, ...] = (
     FileFormat("npz", "a network with all that it holds", (".npz",), Network.load, Network.save),
     FileFormat("drn", "Storm's explicit format", (".drn",), read_drn, write_drn, takes=_EXPLICIT),

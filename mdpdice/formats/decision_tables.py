@@ -28,8 +28,6 @@ from mdpdice.networks.network import Bools, Floats, Ints, Kind, Network
 from mdpdice.numerics import graph
 from mdpdice.objectives.reductions import for_sense
 
-__all__ = ["Table", "choices", "require_floats", "tabulate"]
-
 MAX_ENTRIES = 200_000_000
 """Most probabilities of a table: 2.4 GB."""
 TINY = float(np.finfo(np.float64).tiny)

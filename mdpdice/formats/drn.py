@@ -46,8 +46,6 @@ from mdpdice.formats.line_reader import Labels, Number, PathLike, Reader, number
 from mdpdice.formats.row_sums import check_rows
 from mdpdice.networks.network import Network
 
-__all__ = ["read_drn", "write_drn"]
-
 _UNNAMED = "__NOLABEL__"
 _LABEL = re.compile(r'"([^"]+)"|([^\s"]+)')
 _ENTRIES = (

@@ -34,21 +34,6 @@ from mdpdice.modelling.text import encode
 from mdpdice.networks.network import Floats, Ints, Kind, Network
 from mdpdice.objectives.reductions import both_sides, for_sense, shift_total, unroll
 
-__all__ = [
-    "Explicit",
-    "Model",
-    "Start",
-    "action_names",
-    "action_text",
-    "choices_of",
-    "decision_process",
-    "explicit",
-    "label_names",
-    "labels_of_states",
-    "question",
-    "start_of",
-]
-
 T = TypeVar("T")
 
 Start: TypeAlias = int | Mapping[int, Number]

@@ -12,8 +12,6 @@ from mdpdice.networks.network import Network
 if TYPE_CHECKING:
     from mdpdice.formats.gymnasium_environment import NetworkEnv
 
-__all__ = ["to_gymnasium"]
-
 
 def to_gymnasium(game: Game[Any, Any] | Network) -> NetworkEnv:
     """A game as a Gymnasium environment.

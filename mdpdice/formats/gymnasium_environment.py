@@ -15,8 +15,6 @@ from mdpdice.networks.network import Bools, Kind, Network
 from mdpdice.numerics import graph
 from mdpdice.objectives.reductions import for_sense
 
-__all__ = ["NetworkEnv"]
-
 
 class NetworkEnv(gymnasium.Env[int, int]):
     """A network as an environment; make it with `mdpdice.to_gymnasium`.

@@ -13,8 +13,6 @@ from mdpdice.modelling.number import own_number
 from mdpdice.networks.choices import SUM_TOLERANCE, as_reward
 from mdpdice.networks.network import Network
 
-__all__ = ["OVER", "from_gymnasium"]
-
 OVER = "over"
 """The state where a play is that was terminated; underscores are added where the table has a state of that name."""
 

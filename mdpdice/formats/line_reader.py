@@ -16,11 +16,6 @@ from mdpdice.archives import replaced
 from mdpdice.errors import CorruptFileError, GameError, UnsupportedError
 from mdpdice.networks.network import Network
 
-__all__ = [
-    "MAX_BYTES", "Labels", "Number", "PathLike", "Reader", "number_text", "require_network",
-    "require_one_player", "write_lines",
-]  # fmt: skip
-
 Number: TypeAlias = Fraction | float
 PathLike: TypeAlias = str | os.PathLike[str]
 Labels: TypeAlias = Mapping[str, Iterable[Hashable]] | None

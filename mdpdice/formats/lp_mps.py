@@ -31,8 +31,6 @@ from mdpdice.objectives.reductions import unroll
 from mdpdice.solvers.linear_programming.pulp_adapter import Program, write
 from mdpdice.solving.problem import Problem, prepare
 
-__all__ = ["ProgramFile", "write_lp", "write_mps"]
-
 
 @attrs.frozen(eq=False)
 class ProgramFile:

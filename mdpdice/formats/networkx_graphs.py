@@ -45,8 +45,6 @@ from mdpdice.objectives.reductions import for_sense
 if TYPE_CHECKING:
     import networkx as nx
 
-__all__ = ["chance_text", "from_networkx", "to_networkx", "write_dot"]
-
 MAX_NODES = 2000
 """Most nodes of a drawing: Graphviz needs minutes for more, and nobody could read it."""
 

@@ -41,8 +41,6 @@ from mdpdice.formats.exported_model import Start, decision_process
 from mdpdice.formats.line_reader import PathLike
 from mdpdice.networks.network import Network
 
-__all__ = ["read_petsc", "write_petsc"]
-
 _MATRIX = 1211216
 _INT, _FLOAT = np.dtype(">i4"), np.dtype(">f8")
 _LARGEST = np.iinfo(np.int32).max

@@ -28,8 +28,6 @@ from mdpdice.modelling.counters import axes
 from mdpdice.modelling.game import Game
 from mdpdice.networks.network import Network
 
-__all__ = ["write_prism"]
-
 
 @overload
 def write_prism(source: Network, path: PathLike, *, labels: Labels = None) -> Explicit: ...

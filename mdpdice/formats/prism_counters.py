@@ -42,8 +42,6 @@ from mdpdice.modelling.expressions import Expr, as_expr
 from mdpdice.networks.network import Kind
 from mdpdice.objectives.reductions import for_sense
 
-__all__ = ["PrismProgram", "write_lattice"]
-
 _LONG = 40  # characters from which a text that occurs twice becomes a formula
 _WIDTH = 80  # of a comment
 _SAMPLE = 4096  # points at which the guards of a roll are looked at

@@ -44,8 +44,6 @@ from mdpdice.formats.line_reader import Labels, Number, PathLike, Reader, number
 from mdpdice.formats.row_sums import check_rows
 from mdpdice.networks.network import Network
 
-__all__ = ["read_prism_explicit", "write_prism_explicit"]
-
 _OTHERS = ("ctmc", "ma", "pomdp", "smg", "imdp", "idtmc", "popta", "pta", "lts", "stpg")
 _DECLARED = re.compile(r'(\d+)="([^"]+)"')
 

@@ -21,8 +21,6 @@ from mdpdice.formats.line_reader import number_text
 from mdpdice.modelling.expressions import BOOL, Expr
 from mdpdice.modelling.grid import Axis
 
-__all__ = ["AND", "ATOM", "SUM", "Names", "Texts", "bounds"]
-
 _WORDS = """
 A C E F G I M P Pmax Pmin R Rmax Rmin S T U W X bool ceil clock const cos ctmc ctmdp double dtmc endinit endinvariant
 endmodule endobservables endplayer endrewards endsystem exp false filter floor forall formula func global init int

@@ -8,8 +8,6 @@ from typing import NamedTuple
 
 from mdpdice.formats.exported_model import REWARD
 
-__all__ = ["Command", "program_lines"]
-
 
 class Command(NamedTuple):
     """A command, and the comment behind it; with neither action nor text it is a comment alone."""

@@ -9,8 +9,6 @@ from fractions import Fraction
 from mdpdice.formats.line_reader import Number, Reader
 from mdpdice.networks.network import Ints
 
-__all__ = ["check_rows"]
-
 
 def check_rows(
     reader: Reader, branch_ptr: Ints, probability: Sequence[Number], line_of: Sequence[int], *, tolerance: float

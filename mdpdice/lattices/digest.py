@@ -8,8 +8,6 @@ import numpy as np
 
 from mdpdice.lattices.lattice import Lattice
 
-__all__ = ["digest", "same_core"]
-
 
 def digest(lattice: Lattice) -> str:
     """SHA-256 of a lattice: equal digests mean the same problem."""

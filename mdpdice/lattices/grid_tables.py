@@ -19,8 +19,6 @@ from numpy.typing import NDArray
 from mdpdice.lattices.lattice import OUTSIDE, Lattice
 from mdpdice.modelling.expressions import Expr
 
-__all__ = ["GridTables", "Tables"]
-
 Part: TypeAlias = tuple[tuple[int, ...], NDArray[Any], bool]
 """The counters that a change depends on, what it adds for all their values, and whether it ever fails."""
 

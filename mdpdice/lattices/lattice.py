@@ -38,8 +38,6 @@ from mdpdice.modelling.expressions import Expr
 from mdpdice.modelling.sense import Sense
 from mdpdice.networks.network import Bools, Floats, Ints, Kind
 
-__all__ = ["FORBIDDEN", "OUTSIDE", "Lattice"]
-
 FORBIDDEN = -1
 """Instead of a point: the update leaves the grid, so the option is not there."""
 

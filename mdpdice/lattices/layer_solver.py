@@ -38,8 +38,6 @@ from mdpdice.lattices.reachable_layers import Layer, Layers, or_last, slabs
 from mdpdice.networks.network import Bools, Floats, Ints, Kind
 from mdpdice.numerics.threads import in_parallel, threads, workers
 
-__all__ = ["kernel_arguments", "known_rows", "refuse_averaged", "second_moments", "solve_layers", "table_rows"]
-
 SWEEPS = 64
 """Sweeps between two looks at the clock."""
 PLAIN_AFTER_SWEEPS = 64

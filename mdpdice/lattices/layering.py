@@ -27,8 +27,6 @@ from mdpdice.modelling.counters import CounterValue, FlagsValue
 from mdpdice.modelling.expressions import Expr, as_expr
 from mdpdice.networks.network import Bools, Ints
 
-__all__ = ["Ranks", "rank_points"]
-
 SAMPLE = 4096
 """Points on which candidates are tried."""
 CANDIDATES = 200

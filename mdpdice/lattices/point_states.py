@@ -18,8 +18,6 @@ from mdpdice.lattices.lattice import Lattice
 from mdpdice.modelling.counters import At, full_state
 from mdpdice.networks.network import Ints, NamedStates
 
-__all__ = ["PointStates", "RepeatedActions"]
-
 _CHUNK = 1 << 16  # states that are made at a time
 
 

@@ -28,8 +28,6 @@ from mdpdice.lattices.lattice import Lattice
 from mdpdice.networks.network import Bools, Floats, Ints, Kind
 from mdpdice.numerics import graph
 
-__all__ = ["TERM", "Program", "compile_program"]
-
 TERM = 4
 """Kind of the rows that are terms, next to those of `Kind`."""
 

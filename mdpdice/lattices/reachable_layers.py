@@ -31,8 +31,6 @@ from mdpdice.modelling.counters import At, forbidden_error
 from mdpdice.networks.network import Bools, Ints, Kind
 from mdpdice.numerics.threads import in_parallel, threads, workers
 
-__all__ = ["Layer", "Layers", "find_large_layers", "find_layers", "or_last", "slabs"]
-
 SLAB_BYTES = 8 << 20
 """Size of the tables for one piece of a layer."""
 KEPT_SHARE = 4

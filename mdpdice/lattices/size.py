@@ -9,8 +9,6 @@ from mdpdice.errors import GameError, StateLimitError
 from mdpdice.lattices.lattice import Lattice
 from mdpdice.lattices.reachable_layers import find_large_layers
 
-__all__ = ["count_first", "network_bytes", "size_bound"]
-
 COUNT_FROM_STATES = 1 << 20
 """States from which they are counted before a network is made: making fewer takes as long as counting."""
 

@@ -20,8 +20,6 @@ from mdpdice.modelling.game import Conditional, Decide, Game
 from mdpdice.modelling.grid import Axis
 from mdpdice.modelling.text import ITSELF, init_fields
 
-__all__ = ["act", "has_fields", "names_at", "table"]
-
 _DICE = re.compile(r"(dice|die|roll|rolled|hold|held|keep|kept|throw|thrown|faces?|hand)$")
 _SIDES = re.compile(r"(mine|theirs|my|their)(?:_(.*))?")
 

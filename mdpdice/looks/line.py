@@ -8,8 +8,6 @@ from collections.abc import Mapping, Sequence
 from mdpdice.looks.parts import Boxes, Dice, Grid, Note, Part, Score, Tokens, number, spoken
 from mdpdice.looks.throw import Rolled
 
-__all__ = ["said", "told"]
-
 _COUNTS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 
 

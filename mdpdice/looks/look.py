@@ -42,8 +42,6 @@ if TYPE_CHECKING:
     from mdpdice.modelling.enclosure import Enclosure
     from mdpdice.modelling.tables import Table, Thresholds
 
-__all__ = ["Goal", "Look", "NamedPolicy", "look_of"]
-
 G = TypeVar("G", bound=Game[Any, Any])
 Progress: TypeAlias = Callable[[str, Mapping[str, float]], None]
 

@@ -16,9 +16,6 @@ from mdpdice.looks.throw import Die
 from mdpdice.modelling.expressions import Expr
 from mdpdice.modelling.grid import At
 
-__all__ = ["Act", "Boxes", "Dice", "Grid", "Note", "Number", "Owner", "Part", "Score", "Text", "Tokens"]
-__all__ += ["number", "parted", "spoken"]
-
 Number: TypeAlias = int | float | Fraction | Expr
 Text: TypeAlias = "str | tuple[str | Number, ...]"
 """``("you have ", game.mine + game.turn)``; an f-string cannot hold a counter."""

@@ -30,8 +30,6 @@ from typing import Any, cast
 from mdpdice.errors import UnknownStateError
 from mdpdice.modelling.text import hints_of, init_fields, init_names, shorten
 
-__all__ = ["Reader", "phrase", "spaced", "written"]
-
 _WORDS = {"yes": True, "no": False, "none": None, "true": True, "false": False, "null": None}
 _FLOATS = ("inf", "nan", "infinity")
 _BARE = re.compile(r"[A-Za-z][\w'-]*")

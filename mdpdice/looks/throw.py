@@ -19,8 +19,6 @@ from mdpdice.errors import GameError
 from mdpdice.looks.text import phrase
 from mdpdice.modelling.distribution import Dist, make_dist
 
-__all__ = ["Die", "Rolled", "Throw", "draw", "remember", "thrown"]
-
 T = TypeVar("T")
 
 MOST_ROLLS = 100_000

@@ -11,8 +11,6 @@ import attrs
 from mdpdice.errors import GameError, MdpDiceError
 from mdpdice.modelling.expressions import Expr
 
-__all__ = ["ask", "assigned_counter", "raised_error", "undecorated"]
-
 
 def ask(function: Callable[..., Any], *args: Any, what: str, state: Any = None, action: Any = None) -> Any:
     """Return what a function of the user gives; `what` it is, and where, is for the message of a `GameError`."""

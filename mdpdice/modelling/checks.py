@@ -16,8 +16,6 @@ from mdpdice.modelling.equality import Getter, as_tuple, no_parts, parts
 from mdpdice.modelling.expressions import Expr
 from mdpdice.modelling.game import Chance, Conditional, Decide, End, Go, Node, Option, PassTo, Unavailable
 
-__all__ = ["check_state", "hashing_error", "not_a_node_error", "not_an_edge_error"]
-
 # Of these every value is a sound part of a state; for any other type the value is looked at.
 _ATOMS: frozenset[type] = frozenset({int, str, bool, bytes, Fraction, type(None)})
 

@@ -30,8 +30,6 @@ from mdpdice.errors import GameError
 from mdpdice.modelling.distribution import Dist, DistLike, as_dist, largest_defect, make_dist, refuse_vast, uniform
 from mdpdice.modelling.equality import collision_error, same_kind
 
-__all__ = ["d6", "die", "pool"]
-
 
 def die(faces: int) -> Dist[int]:
     """Return a fair die with the faces 1 to `faces`.

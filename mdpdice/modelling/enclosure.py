@@ -6,8 +6,6 @@ import attrs
 
 from mdpdice.errors import GameError
 
-__all__ = ["Enclosure"]
-
 
 @attrs.frozen
 class Enclosure:

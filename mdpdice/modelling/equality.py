@@ -15,8 +15,6 @@ import attrs
 
 from mdpdice.errors import StateCollisionError
 
-__all__ = ["Getter", "as_set", "as_tuple", "collision_error", "no_parts", "parts", "same_kind"]
-
 Getter = Callable[[Any], tuple[Any, ...]]
 
 

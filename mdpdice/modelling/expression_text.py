@@ -9,8 +9,6 @@ from mdpdice.modelling.rational_arrays import COMPARISONS
 if TYPE_CHECKING:
     from mdpdice.modelling.expressions import Expr
 
-__all__ = ["expression_text", "negation_text"]
-
 _SHOWN = 12  # entries of a table in a repr
 
 # How tightly an operation binds in Python: comparisons least, so they need parentheses inside & and |.

@@ -27,11 +27,6 @@ from mdpdice.modelling.expression_text import expression_text, negation_text
 from mdpdice.modelling.number import is_own, own_number
 from mdpdice.modelling.rational_arrays import COMPARISONS, Column, combine
 
-__all__ = [
-    "BOOL", "FLOAT", "INT", "Expr", "as_expr", "constant", "flag_operation", "least", "most", "table",
-    "truth_of_conditions",
-]  # fmt: skip
-
 Scalar: TypeAlias = int | float | Fraction
 """A number that may stand in an expression; bool is an int."""
 

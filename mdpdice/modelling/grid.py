@@ -17,11 +17,6 @@ import numpy as np
 
 from mdpdice.errors import CounterRangeError, GameError, UnknownStateError
 
-__all__ = [
-    "At", "Axis", "Outside", "forbidden_error", "full_state", "misfit", "range_error",
-    "unknown_counter_error",
-]  # fmt: skip
-
 S = TypeVar("S")
 
 Outside: TypeAlias = Literal["error", "clip", "forbid"]

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-__all__ = ["SMALLEST", "nearest"]
-
 SMALLEST = 5e-324
 """The smallest float above 0."""
 

@@ -6,8 +6,6 @@ from typing import Never, NoReturn
 
 from mdpdice.errors import GameError
 
-__all__ = ["NoArithmetic"]
-
 
 class NoArithmetic:
     """Base of `mdpdice.Dist`: the operators of numbers say what to write instead."""

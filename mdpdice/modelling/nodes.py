@@ -18,11 +18,6 @@ from mdpdice.modelling.counters import Update
 from mdpdice.modelling.distribution import Dist, as_dist
 from mdpdice.modelling.expressions import Expr
 
-__all__ = [
-    "Chance", "Conditional", "Decide", "Edge", "End", "Go", "Node", "Option", "PassTo", "Unavailable",
-    "chance", "decide", "end", "go", "pass_to", "roll", "when",
-]  # fmt: skip
-
 Number: TypeAlias = int | float | Fraction
 Updates: TypeAlias = tuple[Update, ...]
 S = TypeVar("S", bound=Hashable)

@@ -20,11 +20,6 @@ import numpy as np
 from mdpdice.errors import GameError, RewardNotFiniteError, UnsupportedError
 from mdpdice.modelling.ranges import discount_error
 
-__all__ = [
-    "count", "exact_discount", "finite_number", "is_own", "nearest_floats", "own_number", "size",
-    "too_large_error", "whole_number",
-]  # fmt: skip
-
 _SAFE = 1 << 53
 _UNLIMITED = 1 << 62
 _LONGEST = 5000

@@ -7,8 +7,6 @@ from typing import Any
 
 from mdpdice.errors import DiscountRangeError, HorizonRangeError
 
-__all__ = ["discount_error", "horizon_error", "number_text"]
-
 _SHORT = 12  # digits and stroke of a fraction that people read
 
 

@@ -17,8 +17,6 @@ import numpy as np
 
 from mdpdice.modelling.nearest import nearest
 
-__all__ = ["COMPARISONS", "Column", "combine"]
-
 _LIMIT = 1 << 63
 _FLOAT_EXACT = 1 << 53  # whole numbers up to here are floats
 

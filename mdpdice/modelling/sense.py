@@ -10,8 +10,6 @@ from mdpdice.errors import GameError
 if TYPE_CHECKING:
     from mdpdice.modelling.game import Game
 
-__all__ = ["Sense", "checked_sense", "sense_of", "with_sense"]
-
 Sense: TypeAlias = Literal["max", "min"]
 G = TypeVar("G", bound="Game[Any, Any]")
 

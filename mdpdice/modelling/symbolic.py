@@ -16,8 +16,6 @@ from mdpdice.modelling.counters import At, CounterValue
 from mdpdice.modelling.expressions import Expr, as_expr, truth_of_conditions
 from mdpdice.modelling.grid import Axis
 
-__all__ = ["ways_through"]
-
 MOST_WAYS = 256
 """Ways through a function that are followed before it is asked point by point."""
 

@@ -16,8 +16,6 @@ import attrs
 
 from mdpdice.errors import GameError
 
-__all__ = ["Table", "Thresholds"]
-
 
 def _texts(texts: Iterable[str]) -> tuple[str, ...]:
     return tuple(texts)

@@ -22,11 +22,6 @@ import attrs
 from mdpdice.errors import UnknownStateError
 from mdpdice.modelling.grid import At
 
-__all__ = [
-    "ITSELF", "decode", "encode", "fields_of", "hints_of", "init_fields", "init_names", "named_classes",
-    "shorten",
-]  # fmt: skip
-
 ITSELF = "state"
 """Name of a state that has no parts."""
 

@@ -17,8 +17,6 @@ from mdpdice.modelling.equality import collision_error, same_kind
 from mdpdice.modelling.expressions import Expr
 from mdpdice.modelling.game import Chance, Conditional, Decide, Edge, End, Game, Go, Node, PassTo, end
 
-__all__ = ["Unrolled", "unroll_counters"]
-
 S = TypeVar("S", bound=Hashable)
 A = TypeVar("A", bound=Hashable)
 

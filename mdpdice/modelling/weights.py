@@ -17,11 +17,6 @@ from mdpdice import errors
 from mdpdice.modelling.equality import collision_error, same_kind
 from mdpdice.modelling.number import own_number
 
-__all__ = [
-    "ZERO", "common_denominator", "integer_weights", "merge_outcomes", "ratio_of_outcome", "refuse_set",
-    "split_pairs",
-]  # fmt: skip
-
 T = TypeVar("T")
 
 SUM_TOLERANCE = Fraction(1, 10**9)

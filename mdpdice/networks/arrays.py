@@ -16,12 +16,6 @@ from mdpdice.modelling.nearest import nearest
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-__all__ = [
-    "ULP", "Bools", "Floats", "Ints", "Kind", "Matrix", "compiled", "moved_numbers", "read_only",
-    "read_only_bools", "read_only_bytes", "read_only_floats", "read_only_ints", "read_only_signs",
-    "split_exact",
-]  # fmt: skip
-
 Floats: TypeAlias = NDArray[np.float64]
 Ints: TypeAlias = NDArray[np.int64]
 Bools: TypeAlias = NDArray[np.bool_]

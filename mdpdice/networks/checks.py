@@ -16,8 +16,6 @@ from mdpdice.networks.arrays import Floats, Ints, Kind, compiled
 if TYPE_CHECKING:
     from mdpdice.networks.network import Network
 
-__all__ = ["check_network"]
-
 
 def check_network(net: Network) -> None:
     """Refuse arrays that do not fit together, and numbers out of their range."""

@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 
 from mdpdice.networks.arrays import compiled, read_only_floats, read_only_ints
 
-__all__ = ["ChoiceArrays", "write_edges"]
-
 
 @attrs.frozen
 class ChoiceArrays:

@@ -21,8 +21,6 @@ from mdpdice.networks.arrays import compiled, read_only_floats, read_only_ints, 
 from mdpdice.networks.choice_arrays import ChoiceArrays, write_edges
 from mdpdice.networks.network import Kind, Network
 
-__all__ = ["SUM_TOLERANCE", "as_reward", "build"]
-
 ROUNDING = 8 * 2.0**-53
 """Accepted distance of a float row sum from 1, per entry: plain rounding."""
 SUM_TOLERANCE = 1e-9

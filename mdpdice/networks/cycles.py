@@ -7,8 +7,6 @@ from typing import Any
 from mdpdice.errors import CycleError
 from mdpdice.networks.network import Network
 
-__all__ = ["cycle_error"]
-
 
 def cycle_error(name: str, problem: Network, nodes: list[int]) -> CycleError:
     """The error of a solver that cannot go round a cycle of these nodes, which are given in order."""

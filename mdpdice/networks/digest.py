@@ -15,8 +15,6 @@ from mdpdice.archives import exact_text
 if TYPE_CHECKING:
     from mdpdice.networks.network import Network
 
-__all__ = ["CANONICAL", "network_digest"]
-
 CANONICAL = ("kind", "indptr", "dst", "weight", "reward", "sign", "step", "payoff")
 """The arrays, without the exact numbers beside them."""
 

@@ -32,8 +32,6 @@ from mdpdice.modelling.game import Game
 from mdpdice.modelling.text import decode, encode, named_classes
 from mdpdice.networks.network import Network
 
-__all__ = ["NETWORK_DTYPES", "NetworkFile", "network_members", "read_network", "write_network"]
-
 FORMAT = "mdpdice-network"
 VERSION = 1
 NETWORK_DTYPES: Mapping[str, tuple[str, ...]] = {

@@ -14,8 +14,6 @@ import numpy as np
 from mdpdice.compilation import Bools, Floats, Ints, Kinds, Number, njit
 from mdpdice.networks.arrays import Kind
 
-__all__ = ["count_choices", "decided_edges", "rows_are_plain", "waits_twice", "write_choices"]
-
 END, MAX, MIN, CHANCE = int(Kind.END), int(Kind.MAX), int(Kind.MIN), int(Kind.CHANCE)
 
 ROUNDING = 8 * 2.0**-53

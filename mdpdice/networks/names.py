@@ -18,8 +18,6 @@ from mdpdice.spelling import did_you_mean
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["NamedStates", "Names"]
-
 
 class NamedStates(Sequence[Hashable]):
     """States that tell by themselves where a state is: `index` is fast, so no dictionary is made of them."""

@@ -13,11 +13,6 @@ from numpy.typing import ArrayLike
 
 from mdpdice.networks.arrays import Bools, Ints, read_only
 
-__all__ = [
-    "attract", "component_order", "cyclic_components", "edges_of", "end_components", "find_cycle", "is_acyclic",
-    "ordered_components", "ranked_components", "reachable", "strong_components",
-]  # fmt: skip
-
 SEARCH_ORDER_UP_TO_NODES = 10_000
 """Nodes of a component up to which it is swept in the order of a search, and larger ones in the order of memory."""
 

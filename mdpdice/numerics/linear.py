@@ -35,8 +35,6 @@ from mdpdice.numerics.operator import Operator
 if TYPE_CHECKING:
     from mdpdice.numerics.kernels.chain import Chain
 
-__all__ = ["compiled_bicgstab", "eliminate", "factorise", "matrix_rows", "solve_chain"]
-
 ELIMINATE_UP_TO_NODES = 400
 """Nodes of a component up to which it is solved by dense elimination instead of BiCGSTAB, if not reduced to knots."""
 REDUCE_UP_TO_KNOTS = 200

@@ -10,8 +10,6 @@ import numpy as np
 
 from mdpdice.numerics.kernels.bellman import Ints, Number, njit
 
-__all__ = ["PRIME", "factorise", "substitute"]
-
 PRIME = 2**50 - 27
 """The largest prime below 2**50: a quotient of two such numbers is exact to within 1 in float64."""
 

@@ -20,8 +20,6 @@ from mdpdice.networks.network import Floats, Ints, Kind, Network
 if TYPE_CHECKING:
     from mdpdice.numerics.kernels.bellman import Problem, Rows
 
-__all__ = ["Operator", "bellman", "bellman_in_order", "rows_of", "unsigned"]
-
 
 @attrs.frozen(eq=False)
 class Operator:

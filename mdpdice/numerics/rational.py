@@ -11,8 +11,6 @@ from fractions import Fraction
 from mdpdice.networks.network import Kind, Network
 from mdpdice.numerics import graph
 
-__all__ = ["solve_exactly"]
-
 
 def solve_exactly(chain: Network) -> list[Fraction]:
     """The exact value of every node of a chain of `total` 0 whose plays all stop or are discounted."""

@@ -10,11 +10,6 @@ from mdpdice.networks.arrays import read_only
 from mdpdice.networks.network import Bools, Ints, Kind, Network
 from mdpdice.numerics.graph import attract, end_components, ranked_components
 
-__all__ = [
-    "FAST_PATH_FROM_EDGES", "can_reach", "components", "ending_ranks", "idle_components", "largest_component",
-    "reached_by_all", "reached_by_some", "settling_ranks",
-]  # fmt: skip
-
 FAST_PATH_FROM_EDGES = 20_000
 """Edges from which an undiscounted network is tried by the methods for special shapes before the general ones."""
 

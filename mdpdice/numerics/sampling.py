@@ -7,8 +7,6 @@ import numpy as np
 
 from mdpdice.networks.arrays import Floats, Ints
 
-__all__ = ["Sampler"]
-
 
 @attrs.frozen(eq=False)
 class Sampler:

@@ -7,8 +7,6 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
-__all__ = ["in_parallel", "threads", "workers"]
-
 R = TypeVar("R")
 T = TypeVar("T")
 

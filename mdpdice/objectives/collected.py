@@ -32,8 +32,6 @@ from mdpdice.numerics.regions import components
 if TYPE_CHECKING:
     from mdpdice.objectives.objective import OfPayoff
 
-__all__ = ["COLLECTED", "pay_at_the_end", "refuse_counter"]
-
 COLLECTED = "collected"
 """Name of the counter that holds the sum of the rewards."""
 MOST_EDGES = 16_000_000

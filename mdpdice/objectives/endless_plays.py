@@ -12,8 +12,6 @@ from mdpdice.numerics.graph import end_components, is_acyclic
 from mdpdice.numerics.regions import can_reach, ending_ranks, idle_components, reached_by_some
 from mdpdice.objectives.reductions import Because, Lowering, Merged, towards, without
 
-__all__ = ["collapse_idle", "drop_infinite", "drop_lost", "end_idle_chance", "missing_policy"]
-
 
 def _plays_may_not_end(network: Network) -> bool:
     """Whether one player maximises an undiscounted total of plays that may be endless."""

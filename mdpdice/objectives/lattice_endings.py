@@ -12,8 +12,6 @@ from mdpdice.lattices.lattice import Lattice
 from mdpdice.modelling.expressions import Expr, as_expr
 from mdpdice.networks.network import Kind
 
-__all__ = ["Endings", "end_where"]
-
 Endings: TypeAlias = Mapping[int, Sequence[tuple[Expr, Expr]]]
 """By the number of a state: conditions that exclude each other, and the payoff where each of them holds."""
 

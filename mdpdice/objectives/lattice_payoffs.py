@@ -28,8 +28,6 @@ from mdpdice.objectives.collected import COLLECTED, refuse_counter
 from mdpdice.objectives.lattice_endings import end_where
 from mdpdice.objectives.objective import OfPayoff, PayoffAtLeast, PayoffAtMost, refuse_pass_to
 
-__all__ = ["pay_worth"]
-
 MOST_POINTS = 1 << 31
 """Points of the grid from which on there is no room for the sums."""
 MOST_VALUES = 1 << 20

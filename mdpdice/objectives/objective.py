@@ -44,11 +44,6 @@ from mdpdice.objectives.reductions import (
 )
 from mdpdice.objectives.two_player_infinities import drop_won, turn_if_alone
 
-__all__ = [
-    "Discounted", "Horizon", "Objective", "OfPayoff", "PayoffAtLeast", "PayoffAtMost", "Reach", "Total",
-    "UntilReward", "Utility", "asked", "refuse_pass_to",
-]  # fmt: skip
-
 States: TypeAlias = Collection[Hashable] | Callable[[Any], bool]
 Step: TypeAlias = Callable[[Network], Lowering | None]
 

@@ -21,8 +21,6 @@ from mdpdice.objectives.lattice_payoffs import pay_worth
 from mdpdice.objectives.objective import Objective, OfPayoff, Reach, States, Total, refuse_pass_to
 from mdpdice.objectives.reductions import for_sense
 
-__all__ = ["lower_lattice"]
-
 
 def lower_lattice(lattice: Lattice, objective: Objective, run: Run | None = None) -> tuple[Lattice, bool]:
     """The lattice whose total reward is the objective, for the player to move.

@@ -11,8 +11,6 @@ from mdpdice.lattices.lattice import Lattice
 from mdpdice.networks.network import Kind, Network
 from mdpdice.objectives.objective import Objective, Total
 
-__all__ = ["noted"]
-
 M = TypeVar("M", Network, Lattice)
 
 

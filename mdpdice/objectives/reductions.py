@@ -18,11 +18,6 @@ from mdpdice.modelling.sense import Sense
 from mdpdice.networks.arrays import moved_numbers, split_exact
 from mdpdice.networks.network import Bools, Floats, Ints, Kind, Network, edge_fields
 
-__all__ = [
-    "Because", "Lowering", "Merged", "both_sides", "chain", "for_sense", "negate", "shift_total",
-    "shift_value", "stop_at", "towards", "turn_sides", "unroll", "without",
-]  # fmt: skip
-
 _OTHER_SIDE = np.array([Kind.END, Kind.MIN, Kind.MAX, Kind.CHANCE], dtype=np.uint8)
 M = TypeVar("M", Network, Lattice)
 Because: TypeAlias = Literal["collects", "postpones", "pays", "won", "missed by all", "missed by some"]

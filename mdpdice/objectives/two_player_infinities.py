@@ -23,8 +23,6 @@ from mdpdice.networks.network import Bools, Ints, Kind, Network
 from mdpdice.numerics.graph import attract, end_components, is_acyclic
 from mdpdice.objectives.reductions import Lowering, both_sides, negate, without
 
-__all__ = ["drop_won", "turn_if_alone"]
-
 
 def drop_won(network: Network) -> Lowering | None:
     """Leave out the nodes of a game of two players whose value is infinite, found by the graph alone.

@@ -11,8 +11,6 @@ from mdpdice.modelling.tables import Table
 from mdpdice.plots.canvas import INK, Sheet, drawn
 from mdpdice.policies.cards import heads, shown, tints
 
-__all__ = ["draw_card"]
-
 PAGE = 8.27, 11.69
 """Inches of a sheet A4."""
 MARGIN, LARGEST, EM = 0.6, 11.0, 0.6

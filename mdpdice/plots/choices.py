@@ -13,8 +13,6 @@ from mdpdice.errors import UnsupportedError
 from mdpdice.networks.network import Ints, Network
 from mdpdice.plots.coordinates import Where
 
-__all__ = ["AT_RANDOM", "Drawable", "choice_of", "network_of", "shown", "taken"]
-
 Drawable: TypeAlias = Policy | Solution
 """What has something to draw in its states."""
 

@@ -24,8 +24,6 @@ from mdpdice.objectives.objective import Objective
 from mdpdice.plots.canvas import INK, PALETTE, Frame, finish, new_axes, unit_of
 from mdpdice.solving.pipeline import solve
 
-__all__ = ["bound_chart", "capped_solutions"]
-
 LIMITS = {"value-iteration": "max_sweeps", "policy-iteration": "max_iterations"}
 """What limits the iterations of a back-end."""
 DOUBLING = tuple(2**k for k in range(18))

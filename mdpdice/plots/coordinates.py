@@ -16,8 +16,6 @@ from mdpdice.modelling.asking import ask
 from mdpdice.modelling.text import fields_of
 from mdpdice.networks.network import Ints, Network
 
-__all__ = ["Coordinate", "Where", "axis_label", "coordinate_names", "filter_of", "points_of", "reader_of"]
-
 Coordinate: TypeAlias = "str | Callable[[Any], Any]"
 """A name, or a function from states to numbers; None of a function leaves a state out."""
 Where: TypeAlias = "Callable[[Any], bool] | Mapping[str, Any] | None"

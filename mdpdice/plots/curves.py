@@ -14,8 +14,6 @@ from mdpdice.plots.canvas import LINES, PALETTE, Frame, drawn, finish, new_axes,
 from mdpdice.plots.choices import network_of, shown
 from mdpdice.plots.coordinates import Coordinate, Where, axis_label, points_of
 
-__all__ = ["stage_curve", "value_curve"]
-
 
 def value_curve(
     solution: Solution,

@@ -22,8 +22,6 @@ from mdpdice.networks.network import Kind, Network
 from mdpdice.plots.canvas import INK, PALETTE, drawn, new_axes, words
 from mdpdice.plots.choices import choice_of
 
-__all__ = ["draw_network"]
-
 MAX_NODES = 60
 """More nodes could not be told apart."""
 

@@ -24,8 +24,6 @@ from mdpdice.plots.canvas import BLANK, INK, PALETTE, Frame, drawn, new_axes, un
 from mdpdice.plots.choices import Drawable, shown, taken
 from mdpdice.plots.coordinates import Coordinate, Where, axis_label, points_of
 
-__all__ = ["policy_difference", "policy_map", "region_map", "threshold_map", "value_map"]
-
 Group: TypeAlias = Callable[[Any], Hashable]
 
 VARIES = "depends on more"

@@ -14,8 +14,6 @@ from mdpdice.modelling.tables import Thresholds
 from mdpdice.plots.canvas import LINES, PALETTE, Frame, finish, new_axes
 from mdpdice.policies.totals import Outcomes
 
-__all__ = ["outcome_chart", "threshold_bars"]
-
 HATCHES = ("", "//", "..", "\\\\", "xx")
 
 

@@ -16,9 +16,6 @@ from mdpdice.looks.text import phrase
 from mdpdice.modelling.tables import Table
 from mdpdice.modelling.text import ITSELF, fields_of
 
-__all__ = ["STYLE", "decision_table", "heads", "html_page", "html_table", "markdown", "pivot", "shown"]
-__all__ += ["tints"]
-
 Where = Mapping[str, Any] | None
 _PLAIN = (int, float, Fraction, str, enum.Enum, tuple, frozenset, type(None))
 _TINTS = ("#CFE6F5", "#FBE3B8", "#BFE8DC", "#F2DCE8", "#F7D6C2", "#FAF6BF", "#E4E4E4")

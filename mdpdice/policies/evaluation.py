@@ -43,8 +43,6 @@ from mdpdice.policies.markov_chain import closed, induce, one_sided
 from mdpdice.policies.players import Players, model_of, policies_of
 from mdpdice.solving.problem import library_version
 
-__all__ = ["endless", "evaluate"]
-
 S = TypeVar("S", bound=Hashable)
 A = TypeVar("A", bound=Hashable)
 

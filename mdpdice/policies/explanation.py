@@ -36,8 +36,6 @@ from mdpdice.networks.network import Floats, Ints, Kind, Network
 from mdpdice.policies.evaluation import evaluate
 from mdpdice.solving.pipeline import solve
 
-__all__ = ["Explanation", "explain"]
-
 SLOPES = (1, 2, 3, 4, 5, 6, 8, 10, 12)
 """A difference counts whole, or its half, third and so on."""
 LINE_COST = 0.02

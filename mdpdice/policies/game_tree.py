@@ -29,8 +29,6 @@ from mdpdice.policies.playthrough import loses, plain
 if TYPE_CHECKING:
     from mdpdice.answers.solution import Solution
 
-__all__ = ["Row", "Tree", "tree"]
-
 _EQUAL = 1e-9
 """Values that differ by less than this, relative to ``max(1, |value|)``, differ by rounding."""
 _READABLE = 36

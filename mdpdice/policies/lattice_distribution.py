@@ -30,8 +30,6 @@ from mdpdice.networks.network import Floats, Ints, Kind
 from mdpdice.numerics.threads import in_parallel, threads, workers
 from mdpdice.policies.totals import Outcomes
 
-__all__ = ["lattice_outcomes"]
-
 LEAST = 1e-22
 """Mass on one total, at the end of a histogram, that is left out."""
 LARGEST_UNIT = 1 << 20

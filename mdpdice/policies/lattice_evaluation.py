@@ -46,8 +46,6 @@ from mdpdice.policies.lattice_rules import Chances, PointRule, core_state
 from mdpdice.solving.lattice_route import certified
 from mdpdice.solving.problem import library_version
 
-__all__ = ["evaluate_lattice", "induce_lattice"]
-
 POINTWISE_UP_TO_POINTS = 2_000_000
 """Points of a grid up to which a policy that cannot be followed symbolically is asked about every one."""
 POINTWISE_UP_TO_ANSWERS = 100_000

@@ -20,8 +20,6 @@ from mdpdice.modelling.counters import At
 from mdpdice.modelling.distribution import Dist
 from mdpdice.modelling.expressions import as_expr
 
-__all__ = ["Chances", "PointRule", "core_state"]
-
 Chances: TypeAlias = "tuple[tuple[int, Fraction], ...]"
 """Edges that may be taken, and the chance of each."""
 

@@ -29,8 +29,6 @@ from mdpdice.numerics.graph import edges_of
 from mdpdice.numerics.sampling import Sampler
 from mdpdice.policies.lattice_rules import PointRule, core_state
 
-__all__ = ["play_on_lattice"]
-
 ROW_BYTES = 64 << 20
 """Size of the values of all rows of the core, for the points that are taken together."""
 POINTS = 1 << 14

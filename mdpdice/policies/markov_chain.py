@@ -25,8 +25,6 @@ from mdpdice.numerics import graph
 from mdpdice.objectives.reductions import both_sides, shift_total
 from mdpdice.policies.players import Players, model_of, policies_of
 
-__all__ = ["Chain", "closed", "component_levels", "induce", "markov_chain", "one_sided"]
-
 
 @attrs.frozen(eq=False)
 class Chain:

@@ -18,8 +18,6 @@ from mdpdice.networks.network import Network
 from mdpdice.solving.lattice_route import fits_lattices, large_layers
 from mdpdice.spelling import did_you_mean
 
-__all__ = ["Player", "Players", "model_of", "policies_of"]
-
 Player: TypeAlias = "Policy | Solution | Callable[[Any], Any] | str"
 """A policy, a solution (its policy), a function of the state, or a name that the game knows."""
 Players: TypeAlias = "Player | Sequence[Player]"

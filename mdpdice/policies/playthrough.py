@@ -29,8 +29,6 @@ from mdpdice.modelling.number import exact_discount, finite_number
 from mdpdice.modelling.sense import Sense, sense_of
 from mdpdice.spelling import did_you_mean
 
-__all__ = ["EDGES", "Event", "Happening", "Seat", "Thrower", "Turn", "loses", "plain", "play", "turn_at"]
-
 
 class Happening(enum.Enum):
     """Kinds of events."""

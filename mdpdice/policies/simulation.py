@@ -42,8 +42,6 @@ from mdpdice.policies.players import Players, model_of, policies_of
 from mdpdice.policies.playthrough import Happening, Seat, play
 from mdpdice.policies.totals import Outcomes
 
-__all__ = ["Simulation", "simulate", "simulate_by_rules"]
-
 S = TypeVar("S", bound=Hashable)
 A = TypeVar("A", bound=Hashable)
 

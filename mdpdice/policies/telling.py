@@ -11,8 +11,6 @@ from mdpdice.modelling.game import Chance, Game, Go
 from mdpdice.modelling.sense import sense_of
 from mdpdice.policies.playthrough import EDGES, Event, Happening, loses, plain
 
-__all__ = ["Teller", "paid", "risk"]
-
 
 class Teller:
     """Tells a play, event by event, to those `who` play; of one player alone the name is there twice, or empty.

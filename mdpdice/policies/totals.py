@@ -14,8 +14,6 @@ from mdpdice.html import bars, card
 from mdpdice.modelling.number import own_number
 from mdpdice.networks.network import Floats
 
-__all__ = ["Outcomes"]
-
 BARS = 30
 """Bars of the chart in a notebook."""
 

@@ -9,8 +9,6 @@ from itertools import pairwise
 from mdpdice.html import document
 from mdpdice.policies.game_tree import Row
 
-__all__ = ["page"]
-
 _STYLE = """
 :root { color-scheme: light dark; --line: #8886; --best: light-dark(#17692f, #7ddc95); }
 body { font: 1rem/1.45 system-ui, sans-serif; max-width: 60rem; margin: auto; padding: 0 .75rem 2rem; }

@@ -28,8 +28,6 @@ from numpy.typing import NDArray
 from mdpdice.archives import Archive, text_member, write_archive
 from mdpdice.errors import CheckpointLockedError, CheckpointMismatchError, CorruptFileError
 
-__all__ = ["Checkpoint"]
-
 FORMAT = "mdpdice-checkpoint"
 VERSION = 1
 _DTYPES = {"header": ("|u1",), "ints": ("<i8",), "floats": ("<f8",)}

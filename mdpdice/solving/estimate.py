@@ -20,8 +20,6 @@ from mdpdice.solving.interruption import Interrupts
 from mdpdice.solving.problem import library_version
 from mdpdice.solving.proposal import answer_of
 
-__all__ = ["SearchPlan", "game_solver"]
-
 
 def game_solver(solver: str | Solver) -> GameSolver | None:
     """Return the back-end that is named, if it is one that takes the game itself."""

@@ -34,9 +34,6 @@ from mdpdice.solving.lattice_route import certified, compile_for, layers_of
 from mdpdice.solving.pipeline import solve_problem
 from mdpdice.solving.problem import Problem, prepare
 
-__all__ = ["ANSWER_DTYPES", "HEADER", "VERSION", "SavedAnswer", "load_flat", "load_lattice", "load_solution"]
-__all__ += ["save_solution", "solution_members"]
-
 S = TypeVar("S", bound=Hashable)
 A = TypeVar("A", bound=Hashable)
 

@@ -21,8 +21,6 @@ from typing import Self
 
 from mdpdice.errors import SolveInterrupted
 
-__all__ = ["Interrupts"]
-
 GRACE = 0.4
 """Seconds that a back-end has to notice that it was cancelled."""
 

@@ -33,8 +33,6 @@ from mdpdice.errors import CorruptFileError, NotConvergedError, PluginError, Sol
 from mdpdice.networks.files import read_network, write_network
 from mdpdice.networks.network import Network
 
-__all__ = ["isolate"]
-
 GRACE = 0.3
 """Seconds that the process has to hand over what it has; less than `mdpdice.solving.interruption.GRACE`."""
 _PAUSE = 0.02

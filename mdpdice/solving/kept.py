@@ -22,8 +22,6 @@ from typing import Any, NamedTuple, TypeVar
 
 from mdpdice.errors import MdpDiceError
 
-__all__ = ["MOST_BYTES", "Entry", "clear", "entries", "find", "folder", "keep"]
-
 T = TypeVar("T")
 
 MOST_BYTES = 1_000_000_000

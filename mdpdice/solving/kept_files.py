@@ -38,8 +38,6 @@ from mdpdice.solving.files import ANSWER_DTYPES, HEADER, VERSION, SavedAnswer, l
 from mdpdice.solving.lattice_route import compile_for
 from mdpdice.solving.problem import prepare
 
-__all__ = ["by_columns", "from_columns", "read_kept", "read_tables", "write_kept", "write_tables"]
-
 FORMAT = "mdpdice-kept-answer"
 _REMEDY = "the game is solved again"
 MOST_NAMES = 1_000_000

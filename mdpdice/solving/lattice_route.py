@@ -36,9 +36,6 @@ from mdpdice.objectives.objective import Objective, OfPayoff, Reach, Total
 from mdpdice.objectives.on_lattices import lower_lattice
 from mdpdice.solving.problem import library_version
 
-__all__ = ["FALL_BACK_UP_TO_EDGES", "FLAT_UP_TO_EDGES", "LAYER_SWEEPS", "certified", "compile_for"]
-__all__ += ["compile_from", "fits_lattices", "large_layers", "layers_of", "solve_on_lattice"]
-
 FLAT_UP_TO_EDGES = 3_000_000
 """Edges up to which a game with counters is solved as a network, although its lattice would do."""
 FALL_BACK_UP_TO_EDGES = 16_000_000

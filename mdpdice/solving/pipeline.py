@@ -45,8 +45,6 @@ from mdpdice.solving.lattice_route import (
 from mdpdice.solving.problem import Problem, library_version, lift, prepare
 from mdpdice.solving.proposal import check_candidate, propose
 
-__all__ = ["FlatPlan", "LatticePlan", "choose", "plan", "solve", "solve_problem", "unsupported"]
-
 S = TypeVar("S", bound=Hashable)
 A = TypeVar("A", bound=Hashable)
 

@@ -29,8 +29,6 @@ from mdpdice.objectives.objective import Horizon, Objective, OfPayoff, asked
 from mdpdice.objectives.oversights import noted
 from mdpdice.objectives.reductions import Lowering
 
-__all__ = ["Problem", "library_version", "lift", "prepare"]
-
 STAGE_BYTES = 80
 """Memory of a node at one stage of a horizon: value, policy, both bounds, and those of all that work on them."""
 ASKED_BYTES = 1 << 28

@@ -16,8 +16,6 @@ from mdpdice.modelling.number import too_large_error
 from mdpdice.networks.digest import CANONICAL
 from mdpdice.networks.network import Floats, Ints, Network
 
-__all__ = ["answer_of", "check_candidate", "propose"]
-
 T = TypeVar("T")
 
 CHECKSUM_FROM_EDGES = 20_000

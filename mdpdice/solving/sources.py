@@ -14,8 +14,6 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-__all__ = ["source_hash"]
-
 MOST_FILES = 2000
 """Files of a package up to which they are read."""
 

@@ -25,8 +25,6 @@ from mdpdice.solving.pipeline import solve
 from mdpdice.testing.reports import Ledger
 from mdpdice.testing.same_model import compare_networks
 
-__all__ = ["asker", "check_counters", "check_symmetry"]
-
 _Ask = Callable[[Network, str], Solution]
 
 

@@ -33,8 +33,6 @@ from mdpdice.objectives.objective import Discounted, Horizon, Objective
 from mdpdice.testing.equivalent_games import asker, check_counters, check_symmetry
 from mdpdice.testing.reports import Conformance, Ledger, subject_of
 
-__all__ = ["GAME_CHECKS", "check_game", "examine"]
-
 GAME_CHECKS = (
     "declaration", "nodes", "probabilities", "rewards", "labels", "determinism", "reachability",
     "termination", "texts", "counters", "canonical", "symmetry", "solution", "payoff_range", "estimate",

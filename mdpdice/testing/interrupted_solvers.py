@@ -22,8 +22,6 @@ from mdpdice.solving.checkpoints import Checkpoint
 from mdpdice.testing.known_models import MODELS
 from mdpdice.testing.reports import Ledger
 
-__all__ = ["check_checkpoint", "check_stops", "out_of_time", "same_answer"]
-
 _REMEDY = "call run.check() before the first step and several times a second"
 
 

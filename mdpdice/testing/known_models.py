@@ -18,8 +18,6 @@ from mdpdice.modelling.sense import Sense, with_sense
 from mdpdice.networks.network import Network
 from mdpdice.solving.problem import Problem, prepare
 
-__all__ = ["DEEP", "MODELS", "Model"]
-
 S = TypeVar("S", bound=Hashable)
 
 

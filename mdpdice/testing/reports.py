@@ -11,8 +11,6 @@ from mdpdice.backend import Progress
 from mdpdice.errors import ConformanceError, MdpDiceError, SolveInterrupted
 from mdpdice.networks.network import Network
 
-__all__ = ["Check", "Conformance", "Ledger", "subject_of"]
-
 
 def subject_of(game: Any) -> str:
     """Return what a game is called where it fails: its class, unless the library made that."""

@@ -27,8 +27,6 @@ from mdpdice.modelling.game import Game
 from mdpdice.networks.network import Kind, Network
 from mdpdice.testing.reports import Conformance, Ledger, subject_of
 
-__all__ = ["check_same", "compare_networks"]
-
 _Edge = tuple[Any, Fraction, Fraction, int, bool, int]
 _Row = list[_Edge]
 

@@ -30,8 +30,6 @@ from mdpdice.testing.interrupted_solvers import check_checkpoint, check_stops, o
 from mdpdice.testing.known_models import MODELS, Model
 from mdpdice.testing.reports import Conformance, Ledger
 
-__all__ = ["SOLVER_CHECKS", "check_solver"]
-
 FEATURES = tuple(feature.name.lower() for feature in Feature)
 
 SOLVER_CHECKS = (

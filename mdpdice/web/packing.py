@@ -10,8 +10,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["packed", "packed_bits", "squeezed"]
-
 
 def squeezed(data: bytes) -> str:
     """Bytes as compressed text."""

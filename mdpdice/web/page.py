@@ -25,8 +25,6 @@ from mdpdice.web.seats import named_seats
 from mdpdice.web.values import stored_values
 from mdpdice.web.words import face_data
 
-__all__ = ["Page", "modules_of", "page_data", "write_page"]
-
 STATIC = Path(__file__).parent / "static"
 MOST_BYTES = 3_000_000
 """Size of a page."""

@@ -31,8 +31,6 @@ from mdpdice.modelling.expressions import Expr
 from mdpdice.modelling.game import Chance, Conditional, Decide, End, Game, Go, PassTo, Unavailable
 from mdpdice.web.words import Words
 
-__all__ = ["Rules", "Thrown", "too_large"]
-
 END, DECIDE, CHANCE, WHEN, GO, PASS = range(6)
 MOST_STATES = 600_000
 """Core states that a page may have."""

@@ -15,8 +15,6 @@ from mdpdice.modelling.grid import At
 from mdpdice.modelling.symbolic import ways_through
 from mdpdice.web.rules import Rules
 
-__all__ = ["named_seats"]
-
 MOST_ANSWERS = 200_000
 """Answers of a policy that is asked at every value of the counters."""
 

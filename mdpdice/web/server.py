@@ -32,8 +32,6 @@ from mdpdice.web.worker import Work, Working
 if TYPE_CHECKING:
     from mdpdice.cli.served import Hall
 
-__all__ = ["LOOPBACK", "application"]
-
 Given: TypeAlias = Mapping[str, Any]
 STATIC = Path(__file__).parent / "static"
 TYPES = {".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}

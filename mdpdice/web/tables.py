@@ -24,8 +24,6 @@ from mdpdice.spelling import title
 if TYPE_CHECKING:
     from mdpdice.cli.served import Sitting
 
-__all__ = ["Illegal", "Table"]
-
 MOST_LISTED = 60
 """Throws up to which all of them are listed; of more the dice are asked for one by one."""
 MOST_ROWS = 100

@@ -20,8 +20,6 @@ from mdpdice.networks.network import Floats, Network
 from mdpdice.web.packing import packed, packed_bits
 from mdpdice.web.rules import GO, PASS, Rules, too_large
 
-__all__ = ["FINEST", "stored_values"]
-
 FINEST = 2.0**-20
 """Step of the fixed point: values are off by half of it, in proportion to values of more than 1."""
 BLOCK = 64

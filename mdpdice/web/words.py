@@ -22,8 +22,6 @@ from mdpdice.policies.playthrough import EDGES, loses
 if TYPE_CHECKING:
     from mdpdice.web.rules import Rules
 
-__all__ = ["Words", "face_data"]
-
 SEEN = {"s": 1}
 
 

@@ -15,8 +15,6 @@ from typing import Any, TypeAlias
 
 from mdpdice.errors import MdpDiceError, SolveInterrupted, StateLimitError
 
-__all__ = ["Work", "Working"]
-
 Task: TypeAlias = Mapping[str, Any]
 GRACE = 10.0
 """Seconds that a process has to say that its time is up, before it is ended."""

@@ -12,8 +12,6 @@ import attrs
 from mdpdice.networks.network import Kind
 from mdpdice.solvers.exact.rational import Pair
 
-__all__ = ["Branch", "Move", "Part", "best", "best_moves", "quotient"]
-
 CLOSE = 1e-12
 """Relative distance of floats from which two rationals are told apart without exact arithmetic."""
 

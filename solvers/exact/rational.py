@@ -39,8 +39,6 @@ from scipy.sparse import csr_array
 
 from mdpdice.networks.arrays import Ints
 
-__all__ = ["EndlessGainError", "Pair", "Row", "common_multiple", "reduced", "solve"]
-
 Pair: TypeAlias = tuple[int, int]
 """A rational as numerator and positive denominator, without a common factor."""
 

@@ -25,8 +25,6 @@ from mdpdice.solvers.exact.parts import Branch, Move, Part, quotient
 from mdpdice.solvers.exact.rational import Pair, common_multiple, reduced
 from mdpdice.solvers.policy_iteration import blocks
 
-__all__ = ["Exact"]
-
 
 @attrs.frozen
 class Exact(AlwaysAvailable):

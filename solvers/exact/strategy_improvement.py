@@ -30,8 +30,6 @@ from mdpdice.numerics import graph
 from mdpdice.solvers.exact.parts import Move, Part, best_moves
 from mdpdice.solvers.exact.rational import EndlessGainError, Pair, Row, solve
 
-__all__ = ["Answer", "InfiniteValueError", "NoTotalError", "optimise"]
-
 
 @attrs.define(eq=False)
 class InfiniteValueError(ArithmeticError):

@@ -19,10 +19,6 @@ from mdpdice.numerics.linear import factorise
 from mdpdice.numerics.regions import idle_components
 from mdpdice.solvers.linear_programming.pulp_adapter import Program
 
-__all__ = [
-    "Block", "View", "choose", "evaluate", "excess", "leaving", "program", "reduce_block", "stopping_rows",
-]  # fmt: skip
-
 NESTING = 64
 """Chance nodes nested deeper than this are kept."""
 

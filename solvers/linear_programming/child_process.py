@@ -17,8 +17,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-__all__ = ["leash"]
-
 PAUSE = 0.1
 """Seconds between two looks."""
 

@@ -38,8 +38,6 @@ from scipy.sparse import csr_array
 from mdpdice.errors import PluginError, UnsupportedError
 from mdpdice.solvers.linear_programming.child_process import leash
 
-__all__ = ["Answer", "Outcome", "Program", "available_solvers", "require", "solve", "solver_version", "write"]
-
 _BUNDLED_CBC = "PULP_CBC_CMD"
 """Name in PuLP 3.3 of the CBC that comes with it; the plain name means one that is installed apart."""
 

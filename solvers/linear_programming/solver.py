@@ -26,8 +26,6 @@ from mdpdice.solvers.linear_programming import blocks, pulp_adapter, two_players
 from mdpdice.solvers.linear_programming.blocks import STAY, Block, View
 from mdpdice.solvers.linear_programming.pulp_adapter import Answer, Outcome, Program
 
-__all__ = ["LinearProgramming"]
-
 INTERIOR_POINT_FROM_VARIABLES = 500
 """Variables of a cyclic component from which its program goes to an interior point method first.
 

@@ -27,8 +27,6 @@ from mdpdice.errors import LPInfeasibleError, LPUnboundedError, NotConvergedErro
 from mdpdice.networks.network import Floats, Ints, Kind, Network
 from mdpdice.objectives.reductions import both_sides, towards
 
-__all__ = ["iterate"]
-
 ROUNDS = 1000
 """Policies of the minimiser that are tried."""
 BETTER = 1e-11

@@ -19,8 +19,6 @@ from mdpdice.modelling.game import Chance, Decide, End, Game, Go, PassTo, Unavai
 from mdpdice.modelling.number import finite_number
 from mdpdice.modelling.sense import sense_of
 
-__all__ = ["CHANCE", "END", "MAX", "MIN", "Expansions", "Position", "Row"]
-
 END, CHANCE, MAX, MIN = range(4)
 
 

@@ -13,8 +13,6 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 from mdpdice.errors import CycleError, GameError
 from mdpdice.solvers.lookahead.expansion import CHANCE, END, MIN, Expansions, Position, Row
 
-__all__ = ["ESTIMATE", "HIGH", "LOW", "Expectimax", "Pruning"]
-
 ESTIMATE, LOW, HIGH = range(3)
 _TOGGLED = (ESTIMATE, HIGH, LOW)
 

@@ -30,8 +30,6 @@ from mdpdice.numerics.graph import component_order, find_cycle, strong_component
 from mdpdice.solvers.lookahead.expansion import MIN, Expansions
 from mdpdice.solvers.lookahead.expectimax import HIGH, LOW, Expectimax, Pruning
 
-__all__ = ["Lookahead"]
-
 S = TypeVar("S", bound=Hashable)
 A = TypeVar("A", bound=Hashable)
 

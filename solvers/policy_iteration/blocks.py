@@ -22,8 +22,6 @@ from mdpdice.solvers.policy_iteration import evaluation
 from mdpdice.solvers.policy_iteration.checkpoint import Kept
 from mdpdice.solvers.policy_iteration.reduction import Block, write_block
 
-__all__ = ["propose"]
-
 BETTER = 1e-13
 """Relative difference from which an option counts as strictly better."""
 

@@ -14,8 +14,6 @@ from mdpdice.backend import Run
 from mdpdice.errors import CorruptFileError
 from mdpdice.networks.network import Floats, Ints, Network
 
-__all__ = ["Kept"]
-
 
 class Kept:
     """The state of a solve, as arrays of a size that the problem alone decides, and the checkpoint of its `run`."""

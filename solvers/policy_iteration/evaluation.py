@@ -25,9 +25,6 @@ from scipy.sparse import eye_array
 from mdpdice.networks.arrays import ULP, Floats, Matrix, read_only
 from mdpdice.numerics.linear import compiled_bicgstab, eliminate, factorise, matrix_rows
 
-__all__ = ["iterate", "solve_directly", "without_subtraction"]
-
-
 ELIMINATE_FROM_LENGTH = 1e5
 """Expected length of plays from which a policy is evaluated without subtractions: no factorisation is trusted there."""
 

@@ -20,8 +20,6 @@ from mdpdice.numerics.linear import compiled_bicgstab
 from mdpdice.numerics.operator import unsigned
 from mdpdice.numerics.regions import FAST_PATH_FROM_EDGES, components, ending_ranks, largest_component
 
-__all__ = ["propose"]
-
 KRYLOV_FROM_SHARE = 0.5
 """Share of the nodes in the largest component from which BiCGSTAB takes all of it, not component by component."""
 BETTER = 1e-13

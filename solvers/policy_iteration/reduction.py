@@ -18,8 +18,6 @@ from mdpdice.networks.network import Bools, Floats, Ints, Kind, Network
 from mdpdice.numerics import graph
 from mdpdice.numerics.operator import Operator
 
-__all__ = ["Block", "write_block"]
-
 NESTING = 16
 """Chance nodes nested deeper than this stay variables."""
 

@@ -15,8 +15,6 @@ from mdpdice.errors import NotConvergedError
 from mdpdice.networks.network import Network
 from mdpdice.solvers.policy_iteration import blocks, krylov
 
-__all__ = ["PolicyIteration"]
-
 
 @attrs.frozen
 class PolicyIteration(AlwaysAvailable):

@@ -27,8 +27,6 @@ from mdpdice.networks.network import Floats, Ints, Network
 from mdpdice.numerics.operator import unsigned
 from mdpdice.numerics.threads import threads
 
-__all__ = ["Kind", "Moves", "Sweeps", "propose", "recognise"]
-
 PLAIN_AFTER_BACKUPS = 100
 """Backups after which a chain that mixes slowly is left to plain value iteration."""
 SWEEPS = 60

@@ -17,8 +17,6 @@ from mdpdice.numerics.graph import SEARCH_ORDER_UP_TO_NODES
 from mdpdice.numerics.operator import unsigned
 from mdpdice.numerics.regions import FAST_PATH_FROM_EDGES, components, ending_ranks, largest_component
 
-__all__ = ["propose"]
-
 BUDGET = 1 << 23
 """Work between two looks at the clock, in edges: less than a tenth of a second."""
 SLACK = 1.07

@@ -22,8 +22,6 @@ from mdpdice.numerics.operator import Operator, bellman, bellman_in_order, unsig
 from mdpdice.numerics.regions import components, ending_ranks
 from mdpdice.solvers.value_iteration import modified_policy_iteration, newton
 
-__all__ = ["ValueIteration"]
-
 BUDGET = 1 << 23
 """Work between two looks at the clock, in edges: less than a tenth of a second."""
 

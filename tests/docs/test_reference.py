@@ -58,7 +58,7 @@ def described(conf: ModuleType) -> set[str]:
                 full = name if name.startswith("mdpdice.") else f"{current}.{name}"
                 found |= {full, conf.home(full)}
         for module in re.findall(r"^\.\. automodule:: (\S+)\n   :members:", source[0], re.MULTILINE):
-            names = importlib.import_module(module).__all__
+            names = conf.public_names(module)
             found |= {f"{module}.{name}" for name in names}
     return found
 
@@ -70,7 +70,7 @@ def test_every_public_name_of_every_module_is_in_the_reference(conf: ModuleType)
     missing = {
         f"{name}.{public}"
         for name in modules
-        for public in getattr(importlib.import_module(name), "__all__", ())
+        for public in conf.public_names(name)
         if not {f"{name}.{public}", conf.home(f"{name}.{public}")} & found
         # A package hands on the constants of its modules, which are described where they are.
         and not any(other.startswith(f"{name}.") and f"{other}.{public}" in found for other in modules)

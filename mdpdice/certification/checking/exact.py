@@ -20,8 +20,6 @@ import numpy as np
 from mdpdice.certification.checking.inequalities import Witness, best_replies, endless_plays_lose
 from mdpdice.networks.network import Ints, Kind, Network
 
-__all__ = ["verify_exact"]
-
 Pair: TypeAlias = tuple[int, int]
 """Numerator and positive denominator."""
 

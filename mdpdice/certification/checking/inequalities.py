@@ -47,8 +47,6 @@ import numpy as np
 
 from mdpdice.networks.network import Bools, Floats, Ints, Kind, Network
 
-__all__ = ["Replies", "Witness", "best_replies", "endless_plays_lose", "verify"]
-
 ULP = 2.0**-52
 NORMAL = 2.0**-1022
 

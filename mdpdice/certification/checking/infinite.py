@@ -13,8 +13,6 @@ import numpy as np
 from mdpdice.certification.checking.inequalities import best_replies
 from mdpdice.networks.network import Bools, Floats, Ints, Kind, Network
 
-__all__ = ["Losing", "check_infinite", "check_lost", "check_missed", "check_missed_by_all", "check_won", "losing_side"]
-
 
 def check_infinite(network: Network, infinite: Bools, policy: Ints, trap: Bools, rank: Ints) -> bool:
     """Verify that the nodes marked in `infinite` have the value +inf for one player, undiscounted.

@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 from mdpdice.certification.checking.inequalities import Witness
 from mdpdice.networks.network import Floats, Ints, Network
 
-__all__ = ["verify_large"]
-
 AT_ONCE = 1 << 20
 """Bounds that are looked at together."""
 

@@ -54,8 +54,6 @@ from mdpdice.lattices.grid_tables import GridTables
 from mdpdice.lattices.lattice import Lattice
 from mdpdice.networks.network import Kind
 
-__all__ = ["Claim", "Widths", "verify_lattice"]
-
 Floats: TypeAlias = NDArray[np.float64]
 Ints: TypeAlias = NDArray[np.int64]
 _Words: TypeAlias = tuple[NDArray[np.bool_], NDArray[np.uint64], NDArray[np.uint64]]

@@ -14,8 +14,6 @@ import numpy as np
 
 from mdpdice.numerics.kernels.bellman import Bools, Floats, Ints, Number, inlined, njit
 
-__all__ = ["Chain", "gauss", "solve_components"]
-
 
 class Chain(NamedTuple):
     """A chain: its rows, signed, coefficients and constants."""

@@ -12,8 +12,6 @@ import numpy as np
 from mdpdice.compilation import Bools, Floats, Ints, Kinds, Number, njit
 from mdpdice.numerics.kernels.bellman import CHANCE, END, MIN, Problem
 
-__all__ = ["alternates", "improve", "path_lengths", "sweep_policy", "sweep_repeatedly"]
-
 SLOW = 0.9
 """Share of the distance between moves that a sweep has to take off, or it is not worth its price."""
 

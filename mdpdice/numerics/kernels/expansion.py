@@ -35,11 +35,6 @@ import numpy as np
 
 from mdpdice.numerics.kernels.bellman import CHANCE, Bools, Floats, Ints, Kinds, njit
 
-__all__ = [
-    "DEAD_END", "DONE", "FORBIDDEN_CHANCE", "FULL", "OUTSIDE_RANGE", "PAUSED", "UNDEFINED_GUARD", "UNDEFINED_REWARD",
-    "discover", "fill",
-]  # fmt: skip
-
 DONE, PAUSED, FULL, OUTSIDE_RANGE, FORBIDDEN_CHANCE, UNDEFINED_GUARD, UNDEFINED_REWARD, DEAD_END = range(8)
 """How `discover` comes back: what it met."""
 

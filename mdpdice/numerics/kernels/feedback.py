@@ -21,8 +21,6 @@ from mdpdice.numerics.kernels.bellman import Bools, Floats, Ints, Number, njit
 from mdpdice.numerics.kernels.chain import gauss
 from mdpdice.numerics.kernels.lattice import SMALLEST, Columns, Sweep, sweep
 
-__all__ = ["BROYDEN_UP_TO_FEEDBACK", "Feedback", "State", "find", "settle"]
-
 BROYDEN_UP_TO_FEEDBACK = 12
 """Numbers of feedback in a part of a layer up to which Broyden's method finds them, instead of plain sweeps."""
 FARTHEST = 100.0

@@ -6,10 +6,6 @@ import numpy as np
 
 from mdpdice.numerics.kernels.bellman import Bools, Ints, Number, inlined, njit
 
-__all__ = [
-    "acyclic", "bucket", "components", "cycle", "end_components", "escape", "looped", "reach", "reverse"
-]  # fmt: skip
-
 
 @njit
 def acyclic(indptr: Ints, dst: Ints, keep: Bools) -> bool:

@@ -10,8 +10,6 @@ import numpy as np
 
 from mdpdice.numerics.kernels.bellman import Floats, Ints, Number, njit
 
-__all__ = ["bicgstab"]
-
 
 @njit
 def _apply(indptr: Ints, indices: Ints, data: Floats, scale: Floats, x: Floats, out: Floats) -> None:

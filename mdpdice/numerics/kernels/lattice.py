@@ -18,8 +18,6 @@ import numpy as np
 
 from mdpdice.numerics.kernels.bellman import Bools, Floats, Ints, Kinds, njit
 
-__all__ = ["SMALLEST", "WIDTH", "Columns", "Rows", "Sweep", "iterate", "moments", "rows_at", "sweep"]
-
 SMALLEST = 2.0**-47
 """Change, relative to the largest value, that is not worth another sweep: rounding alone comes to some of it."""
 

@@ -10,8 +10,6 @@ import numpy as np
 
 from mdpdice.numerics.kernels.bellman import CHANCE, END, MIN, ULP, Floats, Ints, Kinds, Number, njit
 
-__all__ = ["bounds", "returns"]
-
 CLOSE = 2.0**-46
 """Relative move of a value that may be due to rounding."""
 ROUGH = 0.1

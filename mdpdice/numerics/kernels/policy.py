@@ -11,8 +11,6 @@ import numpy as np
 
 from mdpdice.numerics.kernels.bellman import CHANCE, END, MIN, Floats, Ints, Kinds, Number, njit
 
-__all__ = ["gather_rows", "mean_lengths", "mean_values", "residual", "row_sizes", "switch", "takes_turns"]
-
 
 @njit
 def takes_turns(kind: Kinds, indptr: Ints, dst: Ints, sign: Ints) -> bool:

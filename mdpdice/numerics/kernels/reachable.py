@@ -13,8 +13,6 @@ import numpy as np
 from mdpdice.numerics.kernels.bellman import Bools, Ints, Kinds, Number, njit
 from mdpdice.numerics.kernels.lattice import CHANCE, END, Columns
 
-__all__ = ["GOES_BACK", "LEAVES_GRID", "NO_OPTION", "NO_PAYOFF", "UNDEFINED", "Core", "spread"]
-
 WIDTH = 64
 """Points of a block."""
 

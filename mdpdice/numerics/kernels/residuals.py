@@ -12,8 +12,6 @@ import numpy as np
 from mdpdice.compilation import Floats, Ints, Number, njit
 from mdpdice.numerics.kernels.bellman import CHANCE, MAX, ULP, Problem, Rows, backup
 
-__all__ = ["add_up", "checksum", "excess", "lengthen", "rise", "scale", "stage"]
-
 NORMAL = 2.0**-1022
 
 

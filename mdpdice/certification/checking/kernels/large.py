@@ -14,8 +14,6 @@ import numpy as np
 from mdpdice.compilation import njit
 from mdpdice.networks.network import Kind
 
-__all__ = ["holds"]
-
 ULP = 2.0**-52
 NORMAL = 2.0**-1022
 END, MAX, CHANCE = int(Kind.END), int(Kind.MAX), int(Kind.CHANCE)
