@@ -11,11 +11,11 @@ from mdpdice.networks.network import Ints
 
 
 def check_rows(
-    reader: Reader, branch_ptr: Ints, probability: Sequence[Number], line_of: Sequence[int], *, tolerance: float
+    reader: Reader, branch_ptr: Ints, probability: Sequence[Number], line_of: Sequence[int | None], *, tolerance: float
 ) -> list[Number]:
     """Probabilities whose rows sum to 1, scaled where they were off by no more than `tolerance`.
 
-    A row that is empty or off by more is a `CorruptFileError`, with its line from `line_of`.
+    A row that is empty or off by more is a `CorruptFileError`, with its line from `line_of`, where there are lines.
     """
     found = list(probability)
     ends = branch_ptr.tolist()
