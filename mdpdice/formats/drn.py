@@ -43,7 +43,6 @@ import numpy as np
 from mdpdice.errors import UnsupportedError
 from mdpdice.formats.exported_model import Explicit, Model, Start, choices_of, explicit, labels_of_states, start_of
 from mdpdice.formats.line_reader import Labels, Number, PathLike, Reader, number_text, write_lines
-from mdpdice.formats.row_sums import check_rows
 from mdpdice.networks.network import Network
 
 _UNNAMED = "__NOLABEL__"
@@ -194,7 +193,7 @@ class _Parse:
             choice_ptr=np.array(self.choice_ptr),
             branch_ptr=branch_ptr,
             target=np.array(self.target, dtype=np.int64),
-            probability=check_rows(reader, branch_ptr, self.probability, self.line_of, tolerance=self.tolerance),
+            probability=reader.rows(branch_ptr, self.probability, self.line_of, tolerance=self.tolerance),
             rewards=self.structures(),
             labels={label: tuple(states) for label, states in self.labels.items()},
             start=start_of(reader.path, marked, begin),

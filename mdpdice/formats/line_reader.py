@@ -7,14 +7,14 @@ import math
 import os
 import re
 import sys
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from mdpdice.archives import replaced
 from mdpdice.errors import CorruptFileError, GameError, UnsupportedError
-from mdpdice.networks.network import Network
+from mdpdice.networks.network import Ints, Network
 
 Number: TypeAlias = Fraction | float
 PathLike: TypeAlias = str | os.PathLike[str]
@@ -120,6 +120,32 @@ class Reader:
         found = self.number(text, field)
         if not 0 <= found <= 1 + 1e-9:
             raise self.corrupt(field, f"{text} is outside [0, 1]")
+        return found
+
+    def rows(
+        self, branch_ptr: Ints, probability: Sequence[Number], line_of: Sequence[int | None], *, tolerance: float
+    ) -> list[Number]:
+        """Probabilities whose rows sum to 1, scaled where they were off by no more than `tolerance`.
+
+        A row that is empty or off by more is a `CorruptFileError`, with its line from `line_of`.
+        """
+        found = list(probability)
+        ends = branch_ptr.tolist()
+        for choice, line in enumerate(line_of):
+            row = found[ends[choice] : ends[choice + 1]]
+            if len(row) == 1 and row[0] == 1:
+                continue
+            total = math.fsum(row)
+            off = abs(total - 1)
+            if not row or not off <= tolerance:
+                what = f"the probabilities of this choice sum to {total:.12g}, not 1"
+                more = "a file of few digits can be read with a larger tolerance="
+                raise self.corrupt("probability", f"{what}; {more}", line)
+            # What is off by rounding alone is left to `Network.from_choices`, which records it.
+            exact = all(not isinstance(p, float) for p in row)
+            whole = sum((Fraction(p) for p in row), Fraction(0)) if exact or off > 1e-9 else Fraction(1)
+            if whole != 1:
+                found[ends[choice] : ends[choice + 1]] = [Fraction(p) / whole for p in row]
         return found
 
 

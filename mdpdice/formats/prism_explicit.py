@@ -41,7 +41,6 @@ from mdpdice.formats.exported_model import (
     start_of,
 )
 from mdpdice.formats.line_reader import Labels, Number, PathLike, Reader, number_text, write_lines
-from mdpdice.formats.row_sums import check_rows
 from mdpdice.networks.network import Network
 
 _OTHERS = ("ctmc", "ma", "pomdp", "smg", "imdp", "idtmc", "popta", "pta", "lts", "stpg")
@@ -378,7 +377,7 @@ class _Transitions:
             choice_ptr=choice_ptr,
             branch_ptr=branch_ptr,
             target=np.array([to for key in keys for to in self.rows[key]], dtype=np.int64),
-            probability=check_rows(reader, branch_ptr, probability, lines, tolerance=self.tolerance),
+            probability=reader.rows(branch_ptr, probability, lines, tolerance=self.tolerance),
             rewards={
                 name: [self._sum(paid.get(key, Fraction(0))) for key in keys] for name, paid in self.rewards.items()
             },
