@@ -27,7 +27,7 @@ FORMS = {
     "horizon": "horizon:20",
     "payoff-at-least": "payoff-at-least:1000",
     "payoff-at-most": "payoff-at-most:5",
-    "reach": "reach:STATE or 'reach:STATE;STATE'",
+    "reach": "reach:STATE or 'reach:STATE;STATE' (\\; where a state has one)",
     "until-reward": "until-reward:STATE",
 }
 """How the kinds are written."""

@@ -8,8 +8,7 @@ from mdpdice.formats.arrays import from_pymdptoolbox, from_quantecon, to_mdpsolv
 from mdpdice.formats.by_suffix import FORMATS, find_format, read_file, write_file
 from mdpdice.formats.drn import read_drn, write_drn
 from mdpdice.formats.exported_model import Explicit, Model
-from mdpdice.formats.gymnasium_adapter import to_gymnasium
-from mdpdice.formats.gymnasium_toy_text import from_gymnasium
+from mdpdice.formats.gymnasium_toy_text import from_gymnasium, to_gymnasium
 from mdpdice.formats.lp_mps import write_lp, write_mps
 from mdpdice.formats.networkx_graphs import from_networkx, write_dot
 from mdpdice.formats.petsc import read_petsc, write_petsc

@@ -122,6 +122,22 @@ class Reader:
             raise self.corrupt(field, f"{text} is outside [0, 1]")
         return found
 
+    def start(self, marked: Sequence[int], start: Any) -> Any:
+        """Where play starts: as was asked, or in the one state of the file that is initial."""
+        if start is not None:
+            return start
+        if not marked:
+            raise self.corrupt("init", "no state has the label init; one must have it", None)
+        if len(marked) > 1:
+            named = ", ".join(map(str, marked[:9])) + ", ..." * (len(marked) > 9)
+            one, two = marked[:2]
+            msg = (
+                f"{self.path} has {len(marked)} initial states: {named}; say where play starts, as start={one} or with "
+                f"chances as start={{{one}: '1/2', {two}: '1/2'}} (--start {one}:1/2,{two}:1/2)"
+            )
+            raise UnsupportedError(msg, value=tuple(marked))
+        return marked[0]
+
     def rows(
         self, branch_ptr: Ints, probability: Sequence[Number], line_of: Sequence[int | None], *, tolerance: float
     ) -> list[Number]:
@@ -129,8 +145,7 @@ class Reader:
 
         A row that is empty or off by more is a `CorruptFileError`, with its line from `line_of`.
         """
-        found = list(probability)
-        ends = branch_ptr.tolist()
+        found, ends = list(probability), branch_ptr.tolist()
         for choice, line in enumerate(line_of):
             row = found[ends[choice] : ends[choice + 1]]
             if len(row) == 1 and row[0] == 1:
@@ -138,9 +153,8 @@ class Reader:
             total = math.fsum(row)
             off = abs(total - 1)
             if not row or not off <= tolerance:
-                what = f"the probabilities of this choice sum to {total:.12g}, not 1"
-                more = "a file of few digits can be read with a larger tolerance="
-                raise self.corrupt("probability", f"{what}; {more}", line)
+                what = f"the probabilities of this choice sum to {total:.12g}, not 1; a file of few digits can be read"
+                raise self.corrupt("probability", f"{what} with a larger tolerance=", line)
             # What is off by rounding alone is left to `Network.from_choices`, which records it.
             exact = all(not isinstance(p, float) for p in row)
             whole = sum((Fraction(p) for p in row), Fraction(0)) if exact or off > 1e-9 else Fraction(1)

@@ -22,7 +22,7 @@ import numpy as np
 
 from mdpdice.archives import replaced
 from mdpdice.errors import MdpDiceError, MissingPackageError, UnsupportedError
-from mdpdice.formats.exported_model import REWARD, Explicit, Model, Start, action_text, explicit, start_of
+from mdpdice.formats.exported_model import REWARD, Explicit, Model, Start, action_text, explicit
 from mdpdice.formats.line_reader import Labels, PathLike, Reader, number_text
 from mdpdice.networks.network import Ints, Network
 
@@ -124,13 +124,11 @@ class _Parse:
         packed = Path(reader.path).read_bytes()
         opened: Any = {b"\x1f\x8b": gzip.open, b"\xfd7": lzma.open}.get(packed[:2], io.BufferedReader)
         data = opened(io.BytesIO(packed)).read(_MOST + 1)
-        right = len(data) <= _MOST and data.endswith(bytes(1024))
-        self.check(right, "size", f"it unpacks to more than {_MOST:,} bytes, or was cut off")
+        self.check(len(data) <= _MOST, "size", f"it unpacks to more than {_MOST:,} bytes")
+        self.check(data.endswith(bytes(1024)), "size", "it was cut off")
         with tarfile.open(fileobj=io.BytesIO(data), mode="r:") as tar:
-            # A sparse member can be longer than the file.
-            for member in (one for one in tar if one.isreg() and not one.issparse()):
-                content: Any = tar.extractfile(member)
-                self.members[member.name] = content.read()
+            for one in tar:
+                self.members[one.name] = data[one.offset_data : one.offset_data + one.size]
         self.index = umbi.umb.index.UmbIndex.from_json(json.loads(self.members["index.json"]))
         system = self.system = self.index.transition_system
         kind = str(system.branch_probability_type and system.branch_probability_type.type)
@@ -179,7 +177,6 @@ class _Parse:
         for key, one in groups.get("aps", {}).items():
             labels[one.alias or key] = vector(f"annotations/aps/{key}/states/values", binary.BOOL1, n)
         labels["init"] = vector("state-is-initial", binary.BOOL1, n)
-        self.check(any(labels["init"]) or begin is not None, "state-is-initial", "no state is; one must be")
         for key, one in groups.get("rewards", {}).items():
             of_state, own, of_branch = (
                 [Fraction(x) for x in vector(f"annotations/rewards/{key}/{at}/values", one.type, length)]
@@ -188,19 +185,18 @@ class _Parse:
             means = [Fraction(p) * x for p, x in zip(chances, of_branch, strict=True)]
             paid = np.repeat(np.array(of_state, dtype=object), np.diff(choice_ptr)) + own
             paid += [sum(means[first:end]) for first, end in itertools.pairwise(branch_ptr.tolist())]
-            rewards[one.alias or key] = list(paid if self.exact or "RAT" in str(one.type) else map(float, paid))
-        actions, states, about = None, None, self.index.file_data
+            rewards[one.alias or key] = list(paid if self.exact or "'rational'" in repr(one.type) else map(float, paid))
+        actions, states, about, given = None, None, self.index.file_data, (self.index.valuations or {}).get("states")
         if (text := self.members.get("actions/choices/strings.bin")) is not None:
             ends = self.pointers("actions/choices/string-mapping", system.num_choice_actions, len(text)).tolist()
             words = [text[first:end].decode() for first, end in itertools.pairwise(ends)]
             actions = [words[k] for k in vector("actions/choices/values", binary.UINT32, m, 0, len(words))]
         if about and about.tool == "mdpdice":
             states = about.parameters["states"]
-        elif (
-            (given := (self.index.valuations or {}).get("states")) and len(given.classes) == 1 and not given.num_strings
-        ):
+        elif given and len(given.classes) == 1 and not given.num_strings:
             read = self.members.read_vector("valuations/states/valuations.bin", given.classes[0])
-            states = [tuple(one.values()) for one in read]
+            shift = {x.name: x.offset for x in given.classes[0].attributes}
+            states = [tuple(x + shift[name] if shift[name] else x for name, x in one.items()) for one in read]
         owner = vector("state-to-player", binary.UINT32, n, 0, max(system.num_players, 1))
         marked = {label: tuple(itertools.compress(range(n), mark)) for label, mark in labels.items()}
         return Model(
@@ -211,7 +207,7 @@ class _Parse:
             probability=self.reader.rows(branch_ptr, chances, [None] * m, tolerance=tolerance),
             rewards=rewards,
             labels=marked,
-            start=start_of(self.reader.path, marked["init"], begin),
+            start=self.reader.start(marked["init"], begin),
             owner=np.array(owner, dtype=np.int64) if system.num_players == 2 else None,
             actions=actions,
             states=states if states and len({*states}) == len(states) == n else None,
