@@ -194,9 +194,11 @@ class _Parse:
         if about and about.tool == "mdpdice":
             states = about.parameters["states"]
         elif given and len(given.classes) == 1 and not given.num_strings:
-            read = self.members.read_vector("valuations/states/valuations.bin", given.classes[0])
+            size, name = n * given.classes[0].size_bytes, "valuations/states/valuations.bin"
+            self.check(len(self.members[name]) == size, name, f"it has not the {size:,} bytes of {n:,} states")
+            read = self.members.read_vector(name, given.classes[0])
             shift = {x.name: x.offset for x in given.classes[0].attributes}
-            states = [tuple(x + shift[name] if shift[name] else x for name, x in one.items()) for one in read]
+            states = [tuple(x + shift[at] if shift[at] else x for at, x in one.items()) for one in read]
         owner = vector("state-to-player", binary.UINT32, n, 0, max(system.num_players, 1))
         marked = {label: tuple(itertools.compress(range(n), mark)) for label, mark in labels.items()}
         return Model(
