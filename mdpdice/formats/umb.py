@@ -64,7 +64,7 @@ def write_umb(network: Network, path: PathLike, *, exact: bool = True, labels: L
     keys = {label: f"{label.lower()}-{k}" for k, label in enumerate(model.labels) if label != "init"}
     index = {
         "format-version": 1, "format-revision": 0,
-        "model-data": {"comment": f"The value of the game is that of {found.property}"},
+        "model-data": {"comment": f"The value of the game is that of {found.property}, plus {found.shift}"},
         "file-data": {"tool": "mdpdice", "parameters": {"states": names}},
         "transition-system": {
             "time": "discrete", "#players": _KINDS.index(model.kind), "#states": model.n_states, "#initial-states": 1,
@@ -125,7 +125,7 @@ class _Parse:
         opened: Any = {b"\x1f\x8b": gzip.open, b"\xfd7": lzma.open}.get(packed[:2], io.BufferedReader)
         data = opened(io.BytesIO(packed)).read(_MOST + 1)
         self.check(len(data) <= _MOST, "size", f"it unpacks to more than {_MOST:,} bytes")
-        self.check(data.endswith(bytes(1024)), "size", "it was cut off")
+        self.check(data.endswith(bytes(1024)), "size", "it is no tar archive, or was cut off")
         with tarfile.open(fileobj=io.BytesIO(data), mode="r:") as tar:
             for one in tar:
                 self.members[one.name] = data[one.offset_data : one.offset_data + one.size]
