@@ -192,6 +192,7 @@ class _Parse:
             labels={label: tuple(states) for label, states in self.labels.items()},
             start=reader.start(self.labels.get("init", []), begin),
             actions=self.actions,
+            warnings=tuple(reader.notes),
         )
 
     def structures(self) -> dict[str, list[Number]]:

@@ -77,7 +77,9 @@ def from_gymnasium(
     table, first = _table(source)
     states = list(table)
     number = {state: at for at, state in enumerate(states)}
-    over = len(states)
+    over, name = len(states), OVER
+    while name in number:
+        name += "_"
     choice_ptr, branch_ptr = [0], [0]
     target: list[int] = []
     probability: list[Any] = []
@@ -119,19 +121,11 @@ def from_gymnasium(
         terminal=ends,
         discount=discount,
         start={number[state]: chance for state, chance in starts},
-        states=[*states, _name(number)],
+        states=[*states, name],
         actions=actions,
         reward_per="branch",
         tolerance=tolerance,
     )
-
-
-def _name(taken: Mapping[Hashable, int]) -> str:
-    """A name for the end that no state has."""
-    name = OVER
-    while name in taken:
-        name += "_"
-    return name
 
 
 def _table(source: Any) -> tuple[dict[Any, Any], dict[Any, Any]]:

@@ -46,6 +46,7 @@ class Reader:
         self.exact = exact
         self.comment = comment
         self.line = 0
+        self.notes: list[str] = []
         # Few numbers occur often, and fractions are slow to make and to compare.
         self._parsed = functools.lru_cache(maxsize=_REMEMBERED)(self._parse)
         self._checked = functools.lru_cache(maxsize=_REMEMBERED)(self._check)
@@ -145,7 +146,7 @@ class Reader:
 
         A row that is empty or off by more is a `CorruptFileError`, with its line from `line_of`.
         """
-        found, ends = list(probability), branch_ptr.tolist()
+        found, ends, worst = list(probability), branch_ptr.tolist(), 0.0
         for choice, line in enumerate(line_of):
             row = found[ends[choice] : ends[choice + 1]]
             if len(row) == 1 and row[0] == 1:
@@ -160,6 +161,9 @@ class Reader:
             whole = sum((Fraction(p) for p in row), Fraction(0)) if exact or off > 1e-9 else Fraction(1)
             if whole != 1:
                 found[ends[choice] : ends[choice + 1]] = [Fraction(p) / whole for p in row]
+                worst = max(worst, abs(float(whole - 1)))
+        if worst:
+            self.notes.append(f"{self.path}: probabilities are scaled to sum to 1; the worst row was {worst:.3g} off")
         return found
 
 

@@ -370,7 +370,7 @@ class _Transitions:
             start=start,
             actions=[self.action.get(key, "") for key in keys],
             states=states,
-            warnings=tuple(self.idle),
+            warnings=(*self.idle, *reader.notes),
         )
 
 

@@ -194,8 +194,8 @@ class _Parse:
         if about and about.tool == "mdpdice":
             states = about.parameters["states"]
         elif given and len(given.classes) == 1 and not given.num_strings:
-            size, name = n * given.classes[0].size_bytes, "valuations/states/valuations.bin"
-            self.check(len(self.members[name]) == size, name, f"it has not the {size:,} bytes of {n:,} states")
+            name, size = "valuations/states/valuations.bin", n * given.classes[0].size_bytes
+            self.check(len(self.members[name]) == size, name, f"{n:,} states have not {size:,} bytes")
             read = self.members.read_vector(name, given.classes[0])
             shift = {x.name: x.offset for x in given.classes[0].attributes}
             states = [tuple(x + shift[at] if shift[at] else x for at, x in one.items()) for one in read]
@@ -213,4 +213,5 @@ class _Parse:
             owner=np.array(owner, dtype=np.int64) if system.num_players == 2 else None,
             actions=actions,
             states=states if states and len({*states}) == len(states) == n else None,
+            warnings=tuple(self.reader.notes),
         )
