@@ -15,11 +15,13 @@ from pathlib import Path
 import attrs
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from helpers import reference_models
 from helpers.random_games import Table, acyclic_games, tables
 from hypothesis import HealthCheck, given, settings
 
 from mdpdice import Game, Reach, Total, UntilReward, decide, end, explore, go, roll, solve
+from mdpdice.cli import main
 from mdpdice.errors import CorruptFileError, MdpDiceError, MissingPackageError, UnsupportedError
 from mdpdice.formats import Model, read_file, read_umb, write_drn, write_umb
 from mdpdice.games.farkle import KcdFarkle
@@ -59,6 +61,13 @@ def test_without_umbi_the_error_names_the_package_and_python(tmp_path: Path, mon
 def test_a_python_without_umbi_says_which_has_it(tmp_path: Path) -> None:
     with pytest.raises(MissingPackageError, match=r"Python 3\.12"):
         write_umb(explore(PigTurn(cap=6)), tmp_path / "x.umb")
+
+
+def test_the_command_line_says_it_too(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setitem(sys.modules, "umbi", None)
+    result = CliRunner().invoke(main, ["export", "pig-turn", "-p", "cap=6", "--to", str(tmp_path / "x.umb")])
+    assert (result.exit_code, "Python 3.12" in result.output) == (1, True)
+    assert list(tmp_path.iterdir()) == []
 
 
 # --- round trips -------------------------------------------------------------------
@@ -204,6 +213,18 @@ def test_start_is_chosen_as_everywhere(tmp_path: Path) -> None:
     model = read_umb(tmp_path / "y.umb", start={0: "1/2", 2: "1/2"})
     whole, first, second = (solve(attrs.evolve(model, start=s).network()).value() for s in (model.start, 0, 2))
     assert whole == pytest.approx((first + second) / 2)
+
+
+@needs_umbi
+def test_the_command_line_exports_and_imports(tmp_path: Path) -> None:
+    path = str(tmp_path / "pig.umb")
+    written = CliRunner().invoke(main, ["export", "pig-turn", "-p", "cap=12", "--to", path])
+    assert written.exit_code == 0, written.output
+    read = CliRunner().invoke(main, ["import", path, "--solve", "--solver", "exact", "--start", "0", "--json"])
+    said = json.loads(read.output)
+    assert (said["format"], said["kind"], said["status"], said["notes"]) == ("umb", "mdp", "exact", [])
+    assert said["value"] == float(solve(explore(PigTurn(cap=12)), solver="exact").exact())
+    assert {"lower", "upper"} <= set(said)
 
 
 # --- rewards and labels of other tools -----------------------------------------------
