@@ -10,6 +10,7 @@ import gzip
 import io
 import itertools
 import json
+import logging
 import lzma
 import math
 import tarfile
@@ -29,6 +30,7 @@ from mdpdice.networks.network import Ints, Network
 _MOST = 1 << 29  # bytes that are unpacked; as Python's numbers they take ten times as many
 _WIDEST = 1 << 16  # bits of a rational; to cancel longer ones takes minutes
 _KINDS = ("dtmc", "mdp", "smg")
+logging.getLogger("umbi").addHandler(logging.NullHandler())  # its warnings are for those who listen
 
 
 def _umbi() -> Any:
@@ -106,8 +108,7 @@ def read_umb(
     """Read a chain, a decision process or a game from UMB; arguments, result and errors are those of `read_drn`.
 
     If `exact`, doubles mean the rationals that they are printed as: 0.1 is 1/10.  States are named as in the network
-    that was written, or by the values of their variables, where these differ.  Player 0 maximises, player 1 minimises.
-    A `MissingPackageError` says that umbi is not installed.
+    that was written, or by their variables, where these differ.  Player 0 maximises.  Like `write_umb` it needs umbi.
     """
     umbi, reader = _umbi(), Reader(path)
     try:
@@ -170,8 +171,7 @@ class _Parse:
         system, vector, binary = self.system, self.vector, self.binary
         n, m, b = system.num_states, system.num_choices, system.num_branches
         choice_ptr, branch_ptr = self.pointers("state-to-choices", n, m), self.pointers("choice-to-branches", m, b)
-        single = system.num_players or (np.diff(choice_ptr) < 2).all()
-        self.check(single, "state-to-choices", "a state of a DTMC has one choice")
+        self.check(system.num_players or np.diff(choice_ptr).max() < 2, "state-to-choices", "a DTMC has no choices")
         chances = vector("branch-to-probability", system.branch_probability_type, b, 0, 1 + 1e-9)
         groups, labels, rewards = self.index.annotations or {}, {}, {}
         for key, one in groups.get("aps", {}).items():

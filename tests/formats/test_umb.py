@@ -7,6 +7,7 @@ import io
 import json
 import lzma
 import random
+import subprocess
 import sys
 import tarfile
 from fractions import Fraction
@@ -392,6 +393,16 @@ def test_damage_is_named(name: str, tmp_path: Path) -> None:
     with pytest.raises(CorruptFileError, match="x.umb") as caught:
         read_umb(tmp_path / "x.umb")
     assert field in caught.value.field
+
+
+@needs_umbi
+def test_nothing_is_printed_about_damage(tmp_path: Path) -> None:
+    pack(small(system={"#states": "three"}), tmp_path / "x.umb")
+    code = f"import mdpdice.formats as f; f.read_umb({str(tmp_path / 'x.umb')!r})"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert run.stderr.startswith("Traceback")
+    assert run.stderr.splitlines()[-1].startswith("mdpdice.errors.CorruptFileError")
+    assert "validation error\n{" not in run.stderr
 
 
 @needs_umbi
