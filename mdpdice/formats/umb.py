@@ -113,7 +113,7 @@ def read_umb(
     umbi, reader = _umbi(), Reader(path)
     try:
         return _Parse(umbi, reader, exact=bool(exact)).model(tolerance, start)
-    except MdpDiceError:
+    except (MdpDiceError, MemoryError):
         raise
     except Exception as error:  # whatever damage makes of umbi
         raise reader.corrupt("umb", f"{type(error).__name__}: {str(error)[:200]}", None) from error
