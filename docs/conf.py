@@ -121,7 +121,7 @@ def modules() -> list[str]:
         for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")
     }
     # The command line is described by what it does (page "The command line"), a back-end by the class that it offers;
-    # compiled loops are nobody's interface.
+    # compiled loops are not an interface.
     skipped = re.compile(r"\._|\.kernels\b|^mdpdice\.cli\b|^mdpdice\.solvers\.\w+\.(?!solver$)")
     return sorted(name for name in found if not skipped.search(name))
 

@@ -38,7 +38,7 @@ PATTERNS = r"""
 \bfound out\b                                             -> caught, detected, determined
 \bthat there (?:is|are)\b                                 -> that exist, available; or drop it
 \b(?:is|are) (?:none of\b|no (?=[\w-]+ of\b))             -> is not one of, is not a
-\bthat is none\b                                          -> invalid, unknown
+\bthat is (?-i:none)\b                                    -> invalid, unknown
 (?:\n\n|[.;:(*|] )who (?!can|may|has|is\b|are\b|play|find|decide|check|was\b)\w+ -> a player who, if you
 \b(?:some|every|any)body\b|\b(?:tells?|for|by|of|to) nobody\b|\bnobody's\b   -> a player, the user, no one; name who
 \b(?:written|writes?|writing) (?:\w+ )?out\b              -> expand, list in full

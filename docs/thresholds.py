@@ -52,7 +52,7 @@ def table() -> str:
 
 
 def main() -> None:
-    """Write the page anew, or check it."""
+    """Write the page again, or check it."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true", help="write nothing; fail if the page is out of date")
     given = parser.parse_args()

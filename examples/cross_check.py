@@ -2,7 +2,7 @@
 
 Three back-ends agree on one turn of Pig.  Then come three that should not be believed:
 
-* *echo* hands out what backward induction said: the answer is right, but no second opinion;
+* *echo* returns what backward induction said: the answer is right, but no second opinion;
 * *off* is right about the policy, and wrong about the value by a thousandth of a point;
 * *timid* is right about the value, but its policy holds at once, which wins nothing.
 

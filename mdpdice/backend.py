@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 GROUP = "mdpdice.solvers"
 
 Progress = Callable[[str, Mapping[str, float]], None]
-"""Called with the name of a phase (``"explore"``, ``"solve"``) and numbers that tell how far it is."""
+"""Called with the name of a phase (``"explore"``, ``"solve"``) and numbers that show how far it is."""
 
 
 class Feature(enum.Enum):
@@ -118,16 +118,16 @@ class Run:
             raise SolveInterrupted(msg, partial=partial)
 
     def watch(self, phase: str, numbers: Mapping[str, float]) -> None:
-        """Look at the clock and report progress: the `progress` of exploring, before a solver is at work."""
+        """Check the time and report progress: the `progress` of exploring, before a solver runs."""
         try:
             self.check()
         except SolveInterrupted as error:
-            error.message += " before a solver was at work"
+            error.message += " before a solver started"
             raise
         self.tell(phase, **numbers)
 
     def offer(self, make: Callable[[], Candidate]) -> None:
-        """Say what to hand out if the solve is stopped.
+        """Say what to return if the solve is stopped.
 
         Parameters
         ----------
@@ -160,7 +160,7 @@ class Run:
             self.checkpoint.save(arrays, iterations)
 
     def tell(self, phase: str, **numbers: float) -> None:
-        """Report progress, if anybody listens."""
+        """Report progress, if a callback is set."""
         if self.progress is not None:
             self.progress(phase, numbers)
 
@@ -314,7 +314,7 @@ def load_solver(name: str) -> type[Solver]:
     Raises
     ------
     UnsupportedError
-        No back-end has that name; the message lists those that there are and what each can do.
+        No back-end has that name; the message lists the known ones and what each can do.
     PluginError
         It is registered but cannot be loaded, or is not a back-end.
     """

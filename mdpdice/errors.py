@@ -217,7 +217,7 @@ class MissingPackageError(UnsupportedError):
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class SolveInterrupted(MdpDiceError):  # noqa: N818 - a stop that somebody asked for is no error
+class SolveInterrupted(MdpDiceError):  # noqa: N818 - a stop that was asked for is not an error
     """A solve was cancelled, by Ctrl-C for instance, or ran into its deadline.
 
     Attributes
@@ -313,12 +313,12 @@ class PluginError(MdpDiceError):
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class CertificateError(NotCertifiedError):
-    """A value that was handed out lies outside its own interval, which no sound answer does.
+    """A value that was returned lies outside its own interval, which no sound answer does.
 
     Attributes
     ----------
     claimed, lower, upper : float
-        The value handed out, and the interval that it should lie in.
+        The value returned, and the interval that it should lie in.
     """
 
     claimed: float

@@ -18,7 +18,7 @@ from mdpdice.numerics import graph
 from mdpdice.numerics.operator import Operator, bellman, unsigned
 
 CHUNK = 1 << 18
-"""Nodes between two looks at the clock."""
+"""Nodes between two checks of the time."""
 
 
 @attrs.frozen

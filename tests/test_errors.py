@@ -321,7 +321,7 @@ def test_every_error_has_a_case():
 
 def test_a_back_end_that_hangs_is_ended():
     began = time.monotonic()
-    with pytest.raises(PluginError, match="was still at work after time_limit=1"):
+    with pytest.raises(PluginError, match="was still running after time_limit=1"):
         solve(LOOP, solver=isolate(sleeping_solver.Sleeper(), time_limit=1))
     assert time.monotonic() - began < 30
 

@@ -47,7 +47,7 @@ class Die:
     Parameters
     ----------
     name : str
-        What tells it from other dice: dice of one name are interchangeable.
+        Distinguishes it from other dice: dice of one name are interchangeable.
     weights : tuple of int
         Relative chances of the faces 1 to 6.
     joker : bool

@@ -156,7 +156,7 @@ class FarkleLook(_Table, of=KcdFarkle):
             return []
         told = list(map(str, self._bank_from().values()))
         return [
-            f"bank from so many points at risk on, with 1, 2, ... dice left, else roll: {', '.join(told)}",
+            f"bank from this many points at risk on, with 1, 2, ... dice left, else roll: {', '.join(told)}",
             f"as a policy: threshold:{','.join(told)}",
         ]
 
@@ -166,7 +166,7 @@ class FarkleLook(_Table, of=KcdFarkle):
             return super().tables(None)
         if self.turn.defective or solution.horizon is not None:
             return []
-        title = "when to bank: with these dice left, from so many points at risk on (what is set aside included)"
+        title = "when to bank: with these dice left, from this many points at risk on (what is set aside included)"
         rows = [(self.turn.names(dice), points) for dice, points in self._bank_from().items()]
         found = [Table("thresholds", title, ("dice", "bank_from"), rows)]
         return [*found, self._keeps(solution)] if len(self.turn.kinds) == 1 else found

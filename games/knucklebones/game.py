@@ -207,7 +207,7 @@ class Knucklebones(Game[State, int]):
 
 
 def _facing_pairs(mine: int, theirs: int) -> int:
-    """Number of facing columns of so many dice without a common value."""
+    """Return the number of pairs of facing columns, of this many dice each, without a common value."""
     return sum(
         math.comb(len(d6), kinds) * _filled(mine, kinds)
         * math.comb(len(d6) - kinds, others) * _filled(theirs, others)

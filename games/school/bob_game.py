@@ -44,7 +44,7 @@ State: TypeAlias = Open | Scored
 
 @attrs.frozen
 class BobGame(Rules, Game[State, Never]):
-    """The whole game as Bob plays it, a turn at a time; the value is his average total.
+    """The whole game as Bob plays it, a turn at a time; the value is Bob's average total.
 
     A state is the tuple of open combinations, before a turn.
 
@@ -166,7 +166,7 @@ def _turns(
     ways: Ints, first: Ints, row: Ints, holds: Ints, tie: float, weight: Ints, total: Ints,
     choice: npt.NDArray[np.int16],
 ) -> None:  # fmt: skip
-    """Write Bob's choices and how his turns end, for every set of usable combinations."""
+    """Write Bob's choices and how Bob's turns end, for every set of usable combinations."""
     n_held, n_rolls = len(first_way) - 1, len(first)
     n_levels, n_names = factors.shape
     whole = ways[first_way[0] : first_way[1]].sum()

@@ -130,7 +130,7 @@ class Rules:
     Raises
     ------
     GameError
-        A parameter is none of these.
+        A parameter has another value.
 
     Examples
     --------

@@ -39,7 +39,7 @@ class Provenance:
     seconds: float = 0.0  # wall-clock time of solving and certifying
     version: str = ""  # of mdpdice
     details: Mapping[str, Any] = attrs.field(factory=dict)  # what the back-end said beyond that
-    notes: tuple[str, ...] = ()  # remarks on the way to the answer
+    notes: tuple[str, ...] = ()  # what to know about how the answer was found
 
 
 def question_text(objective: str, sense: str) -> str:

@@ -206,7 +206,7 @@ class Policy:
         if len(lost):
             edge = int(lost[0])
             raise UnknownStateError(
-                "the policy takes an action that there is not",
+                "the policy takes an action that does not exist",
                 state=self.network.describe(int(self.network.source[edge])),
                 action=self.network.action_of(edge),
             )

@@ -169,7 +169,7 @@ class Solution:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What was repaired while the game was explored, and remarks on the way to the answer."""
+        """What was repaired while the game was explored, and notes about how the answer was found."""
         return (*self.table.warnings, *self.provenance.notes)
 
     def nearest(self, state: Hashable) -> list[Any]:
@@ -193,7 +193,7 @@ class Solution:
         if isinstance(self.table, GridValues):
             msg = (
                 "this game was solved on its lattice and has no network; solution.excerpt({counter: value}) is a "
-                "part of it as one, and solve(explore(game)) writes it out if it fits"
+                "part of it as one, and solve(explore(game)) makes the whole network if it fits"
             )
             raise UnsupportedError(msg, value=self)
         return self.table

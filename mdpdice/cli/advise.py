@@ -140,9 +140,9 @@ def _reaching(
     try:
         found = case.solve_from(solver, position, solution)
     except (CounterRangeError, DeadEndError, GameError, UnknownStateError) as error:
-        why = error.message.removeprefix(f"state {position!r} is none of this game: ")
+        why = error.message.removeprefix(f"{position!r} is not a state of this game: ")
         like = "".join(f"\n  {state}" for state in near)
-        msg = f"{text!r} is no position of this game: {why}. States like it:{like}"
+        msg = f"{text!r} is not a position of this game: {why}. Similar states:{like}"
         raise click.UsageError(msg) from error
     return found, [f"play from the start does not come here; it comes to {near[0]}, for example"]
 

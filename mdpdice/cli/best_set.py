@@ -1,4 +1,4 @@
-"""``mdpdice best-set``: the best six of the dice that somebody owns."""
+"""``mdpdice best-set``: the best six of the dice that you own."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ class Case(NamedTuple):
     """What is asked: a game with its parameters, and how precisely.
 
     `name` and `pairs` are as on the command line, and `given` are the parameters as JSON data; `found` is the class of
-    the `game`.  Where `objective` is None the total counts, of which the player wants what the game says.
+    the `game`.  Where `objective` is None the total counts, in the sense of the game.
     """
 
     name: str
@@ -132,7 +132,7 @@ class Case(NamedTuple):
         return found
 
     def kept(self, solver: str = "auto", *, network: bool = False) -> mdpdice.Solution | None:
-        """The kept answer, if there is one; with `network` none on a lattice that would be written out for one."""
+        """Return the kept answer, if there is one; with `network` no answer on a lattice, unless that is too large."""
         from mdpdice.solving import kept
         from mdpdice.solving.kept_files import read_kept
         from mdpdice.solving.lattice_route import FALL_BACK_UP_TO_EDGES
@@ -239,7 +239,7 @@ def open_case(
     case = Case(name, pairs, found, game, given, horizon, epsilon, as_json, progress)
     asked = read_objective(objective, sense, usual, horizon, case.position)
     if asked.objective is not None and asked.horizon is None and (reason := case.look.infinite_reason()):
-        raise click.UsageError(f"{reason}, so there is no network of it for another objective; give it --horizon")
+        raise click.UsageError(f"{reason}, so no network can be made for another objective; add --horizon")
     return case._replace(horizon=asked.horizon, objective=asked.objective, objective_text=asked.text)
 
 
@@ -256,10 +256,10 @@ def solver_of(text: str) -> str | mdpdice.Solver:
 
 
 def check_solver(name: str) -> None:
-    """Refuse an unknown solver, with those that there are."""
+    """Reject an unknown solver name and list the known ones."""
     if name == "auto" or name in mdpdice.solver_names():
         return
     try:
         mdpdice.load_solver(name)
-    except UnsupportedError as error:  # its message lists the solvers that there are
+    except UnsupportedError as error:  # its message lists the known solvers
         raise click.UsageError(error.message) from error

@@ -38,7 +38,7 @@ _WORDS = {
     "payoff_range": "no value lies outside payoff_range",
     "estimate": "estimates are finite and in payoff_range",
     "policies": "its own policies choose among the options",
-    "words": "notes, summary and tables can be told",
+    "words": "notes, summary and tables can be made",
 }
 
 

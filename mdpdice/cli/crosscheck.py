@@ -29,7 +29,7 @@ def crosscheck(case: Case, solvers: str | None) -> Answer:
     for solver in chosen or ():
         check_solver(solver)
         if solver == "auto":
-            msg = "auto is no back-end of its own; name those to compare, or leave out --solvers"
+            msg = "'auto' chooses a back-end and is not one itself; name those to compare, or leave out --solvers"
             raise click.UsageError(msg)
     case.refuse_infinite("there is nothing that back-ends could compare")
     asked: dict[str, Any] = {"horizon": case.horizon, "epsilon": case.epsilon, "max_states": most_states()}

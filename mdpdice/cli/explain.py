@@ -22,7 +22,7 @@ from mdpdice.cli.values import after, value_data, value_rows
 @to_option("Write the rule as a policy, for --policy FILE.")
 @solver_option
 def explain(case: Case, size: int, position: str | None, path: str | None, solver: str) -> Answer:
-    """Find a short rule that comes near to optimal play, and tell exactly what it loses.
+    """Find a short rule close to optimal play, and compute exactly what it loses.
 
     The lines are searched by visits times loss, which promises nothing about the best list; the loss is proved.
 

@@ -102,7 +102,7 @@ def failures() -> Iterator[None]:
             raise SystemExit(_INTERRUPTED) from None
         except errors.HorizonRangeError as error:
             raise click.UsageError(str(error)) from error
-        except errors.MissingPackageError as error:  # nobody's code is to blame
+        except errors.MissingPackageError as error:  # not a fault of anyone's code
             raise click.ClickException(str(error)) from error
         except BrokenPipeError:  # whoever reads has seen enough, as click knows
             raise

@@ -47,7 +47,7 @@ def import_(
     solver: str,
     sense: Any,
 ) -> Answer:
-    """Read a model from a file of another tool, and tell what it holds.
+    """Read a model from a file of another tool, and show what it holds.
 
     Formats: npz, drn, prism-explicit (.tra), petsc.
 

@@ -35,7 +35,7 @@ def limit_options(function: F) -> F:
     """Add ``--max-states`` and ``--time-limit``, which `limits` tells and no function is given."""
     kept: dict[str, Any] = {"expose_value": False, "callback": _note}
     states = "Stop exploring after N states; by default after ten million, or where a number only rises."
-    seconds = "Stop after so many seconds, whatever is being done, and tell what is known then."
+    seconds = "Stop after this many seconds, at whatever stage, and report what is known by then."
     function = click.option("--time-limit", type=float, metavar="SECONDS", help=seconds, **kept)(function)
     return click.option("--max-states", type=click.IntRange(1), metavar="N", help=states, **kept)(function)
 

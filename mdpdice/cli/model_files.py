@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @contextlib.contextmanager
 def named() -> Iterator[None]:
-    """What somebody named and there is not is wrong usage."""
+    """Report a name that does not exist as wrong usage."""
     try:
         yield
     except (DiscountRangeError, GameError, UnknownStateError, UnsupportedError) as error:

@@ -20,7 +20,7 @@ from mdpdice.cli.text import action_data
 from mdpdice.errors import GameError, MdpDiceError
 
 Rule: TypeAlias = Callable[[Any], Any]
-"""What somebody does in a state, or thinks of the actions there."""
+"""What a player does in a state, or thinks of the actions there."""
 
 
 def known_names(case: Case) -> str:

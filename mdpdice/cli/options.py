@@ -40,7 +40,7 @@ def _complete_objective(_ctx: click.Context, _parameter: click.Parameter, beginn
 
 
 class NewFile(click.Path):
-    """A file to write: what is wrong with its place is told before anything is solved for it."""
+    """A file to write; a place that will not do is rejected before anything is solved for it."""
 
     def __init__(self, **more: Any) -> None:
         super().__init__(dir_okay=False, writable=True, **more)
@@ -72,7 +72,7 @@ def to_option(about: str, *, required: bool = False) -> Callable[[F], F]:
 
 game_argument = click.argument("name", shell_complete=complete_game)
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-format_option = click.option("--format", "form", metavar="FORMAT", help="Where the ending does not tell it.")
+format_option = click.option("--format", "form", metavar="FORMAT", help="Needed if the ending does not say it.")
 solver_option = click.option(
     "--solver",
     default="auto",
@@ -114,7 +114,7 @@ _objective_option = click.option(
 sense_option = click.option(
     "--sense",
     type=click.Choice(["max", "min"]),
-    help="Whether the player to move wants much of it or little; by default what the game says, and much of a chance.",
+    help="Whether the player to move maximises or minimises; by default as the game says, max for a chance.",
 )
 
 

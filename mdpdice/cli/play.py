@@ -52,8 +52,8 @@ def play(
 ) -> Answer:
     """Play a game; moves of a human are read from the standard input, line by line.
 
-    Write the number of an action, its words or their beginning, or the dice to take. At a choice ? tells what each
-    action is worth, best first, and q leaves.
+    Write the number of an action, its words or their beginning, or the dice to take. At a choice, ? shows what each
+    action is worth, best first, and q quits.
 
     Exit status: 0 played or left, 2 wrong usage.
     """
@@ -78,7 +78,7 @@ def play(
     results = [[float(one) for one in each] for each in match.results]
     data = {**case.data(), "seats": names, "seed": seed, "total": total, "results": results}
     data |= {"over": not left, "events": match.events}
-    return Answer(data | reviewed, ())  # people were told on the way
+    return Answer(data | reviewed, ())  # people have read it during the play
 
 
 class Match:
@@ -113,12 +113,12 @@ class Match:
         self.teller: Teller | None = None
 
     def say(self, line: str) -> None:
-        """Tell people something that is no part of what happens."""
+        """Show people something that is not an event of the play."""
         # What people read while a program reads the JSON goes to the other stream.
         click.echo(line, err=self.case.as_json)
 
     def tell(self, line: str) -> None:
-        """Tell what happens, and write it down."""
+        """Show what happens, and record it."""
         self.told.append(line)
         self.say(line)
 
@@ -159,7 +159,7 @@ class Match:
         self.results.append(results)
 
     def _before(self, teller: Teller, players: Sequence[int], turn: Turn) -> str:
-        """Tell what a person decides about; the name where there are two."""
+        """Show what a person decides about; return the name where there are two."""
         for line in teller.flush():
             self.tell(line)
         self.say(teller.table(turn.seen, dice=True))
@@ -235,5 +235,5 @@ class Match:
 
 
 def _best(results: Sequence[Fraction], seat: int, wanted: int) -> bool:
-    """Whether nobody else has done as well as somebody."""
+    """Return whether no one else has done as well as this player."""
     return all(wanted * (results[seat] - one) > 0 for at, one in enumerate(results) if at != seat)

@@ -113,7 +113,7 @@ class _Desk:
         return taken | {"group": self.group()} if grouped else taken
 
     def names(self, *, at_most: int) -> list[str]:
-        """The dimensions x and y: those that are given, or those that there are."""
+        """Return the dimensions x and y: the given ones, or all."""
         from mdpdice.plots.coordinates import coordinate_names
 
         known = coordinate_names(self.network)
@@ -284,15 +284,15 @@ _WHOLE = ("stages", "outcomes", "convergence", "network")
 @click.option("--policy", "chosen", default="optimal", metavar="POLICY", help="As for evaluate.")
 @click.option("--against", metavar="POLICY", help="difference, outcomes: the policy to compare with.")
 @click.option("--actions", is_flag=True, help="values: a curve for every action.")
-@click.option("--at-least", is_flag=True, help="outcomes: the chance of at least so much.")
+@click.option("--at-least", is_flag=True, help="outcomes: plot P(total >= x) instead of P(total = x).")
 @click.option("--steps-left", type=click.IntRange(0), metavar="N", help="With a horizon: the decisions left.")
 @click.option("--title", metavar="TEXT", help="By default the game with the parameters that are given.")
 @solver_option
 def plot(case: Case, kind: str, path: str, solver: str, **wishes: Any) -> Answer:
     """Draw a picture of a game and write it to a file.
 
-    Names of dimensions are the counters of the game and the fields of its states; a wrong one lists those
-    that there are.
+    Names of dimensions are the counters of the game and the fields of its states; a wrong
+    name lists the known ones.
 
     Exit status: 0 drawn, 1 not, 2 wrong usage.
     """

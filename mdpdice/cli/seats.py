@@ -122,8 +122,8 @@ class Table:
     """A game, who plays it (`seats`), and who can be asked for advice; all that is drawn comes from `generator`.
 
     There is one seat for all decisions, or one per player; `alone` refuses a second one in a game of one player,
-    unless it is None.  `before` shows a person what there is to decide about, and gives the name to ask by; `turn`
-    is where somebody decided last.
+    unless it is None.  `before` shows a person what the decision is about, and gives the name to ask by; `turn`
+    is the last decision.
     """
 
     most = 2
@@ -271,7 +271,7 @@ class Table:
         numbered = not any(type(action) is int for action in turn.actions)
         for at, word in enumerate(words, start=1):
             self.say(f"  {at}  {word}" if numbered else f"  {word}")
-        self.say(f"{f'{name}, your' if name else 'Your'} choice (? tells what each is worth, q leaves):")
+        self.say(f"{f'{name}, your' if name else 'Your'} choice (? shows the value of each, q quits):")
         while True:
             line = self.lines.readline()
             given = line.strip()
@@ -285,7 +285,7 @@ class Table:
                 with contextlib.suppress(MdpDiceError):
                     return self.case.look.read_action(turn.state, turn.actions, given, turn.seen)
                 wanted = f"{'a number, ' if numbered else ''}words, their beginning, or what to take"
-                self.say(f"{given!r} is none of these, or several; write {wanted}:")
+                self.say(f"{given!r} matches none of these, or several; write {wanted}:")
 
     def _advise(self, turn: Turn) -> None:
         rows = self.ranked(turn)

@@ -50,7 +50,7 @@ def serve(names: tuple[str, ...], port: int, host: str, *, opens: bool, seconds:
         from mdpdice.cli.catalogue import find_game, game_names
         from mdpdice.cli.served import Hall
 
-        for name in names:  # wrong ones are told at once
+        for name in names:  # wrong ones are refused at once
             find_game(name)
         try:
             family = socket.AF_INET6 if ":" in host else socket.AF_INET

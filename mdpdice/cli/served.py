@@ -118,7 +118,7 @@ def _case(name: str, pairs: Sequence[str]) -> Case:
 
 
 class Room:
-    """A game with its parameters: its answer once somebody has asked for it, and a lock for all who play it."""
+    """A game with its parameters: its answer once it has been asked for, and a lock shared by its players."""
 
     def __init__(self, hall: Hall, case: Case) -> None:
         self.hall, self.case, self.lock = hall, case, threading.RLock()
@@ -183,7 +183,7 @@ class Room:
         return found
 
     def tables(self) -> list[mdpdice.Table]:
-        """The strategy as the look of the game tells it, of a network that is not large."""
+        """Return the strategy as the look of the game shows it, for a network that is not large."""
         found, known = self.found, self.proof.get("status", "estimate")
         if found is None or found.lattice is not None or found.n_states > TOLD_UP_TO:
             return []
@@ -219,7 +219,7 @@ class Room:
 
 
 def _check_seat(case: Case, name: str) -> None:
-    """Refuse a seat that is none by name: no file is looked for."""
+    """Reject an unknown name of a seat; files are not looked for."""
     head, _, depth = name.partition(":")
     plain_ones, known = ("human", "optimal", "random"), (form.form for form in case.look.policies())
     if name not in plain_ones and head not in ("lookahead", *(form.partition(":")[0] for form in known)):
@@ -270,7 +270,7 @@ class _Seating(Table):
 
 
 class Sitting(Match):
-    """A match that stops wherever somebody has to say something, and goes on by playing the round again.
+    """A match that stops wherever a person has to decide, and goes on by playing the round again.
 
     `waiting` is what the round waits for, `said` what people said in it (actions, and outcomes with their dice), `seen`
     the dice that lie there, `total` what the round has brought so far, and `at` the number of rounds before it.

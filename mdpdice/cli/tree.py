@@ -70,7 +70,7 @@ def tree(
 
 
 def _solved(case: Case, position: Hashable) -> tuple[mdpdice.Solution | None, list[str]]:
-    """The solution for the values beyond a tree, and what there is to say of it."""
+    """Return the solution for the values beyond a tree, and notes about it."""
     from mdpdice.modelling.counters import axes
 
     if reason := case.infinite():

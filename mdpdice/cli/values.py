@@ -26,7 +26,7 @@ def value_data(found: mdpdice.Solution, state: Hashable = None) -> dict[str, Any
 
 
 def infinite_data(reason: str) -> dict[str, Any]:
-    """What is told about a value that the rules show to be infinite: nothing was explored or solved."""
+    """Return the data of a value that the rules show to be infinite: nothing was explored or solved."""
     told: dict[str, Any] = dict.fromkeys(("value", "estimate", "lower", "upper"), "inf")
     told |= {"width": 0.0, "status": mdpdice.Status.EXACT.value, "reason": reason, "proof": "this run"}
     return {**told, "solver": None, "seconds": 0.0, "states": 0, "edges": 0}
@@ -68,11 +68,11 @@ def meaning(case: Case, found: mdpdice.Solution, state: Hashable) -> str:
         what = "chance to win"
     else:
         what = f"expected {'discounted ' * (game.discount != 1)}total"
-    return f"{what}{whose}{', as little as possible' * (case.sense == 'min')}"
+    return f"{what}{whose}{', minimised' * (case.sense == 'min')}"
 
 
 def _won_or_lost(case: Case, found: mdpdice.Solution) -> bool:
-    """Whether every play ends with 1 or 0, and nothing is paid on the way."""
+    """Return whether every play ends with 1 or 0, without intermediate rewards."""
     if found.status is mdpdice.Status.ESTIMATE:  # whose network ends in guesses
         return case.game.payoff_range is not None and tuple(case.game.payoff_range) == (0, 1)
     if found.lattice is not None:

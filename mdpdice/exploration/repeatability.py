@@ -1,7 +1,7 @@
 """A game must answer the same twice: a sample of its states is asked again after exploration.
 
 A function that draws random numbers, or counts how often it was called, gives a network that
-is none of the game's; nothing else would notice.
+is not the game's; nothing else would notice.
 """
 
 from __future__ import annotations

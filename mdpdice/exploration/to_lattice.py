@@ -62,7 +62,7 @@ class _CoreTraversal(Traversal[dict[str, Any]]):
         self.switches: list[int] = []
         # Nodes inside the one that is written, by their inline number.
         self.pending: list[tuple[int, Any]] = []
-        # Games hand over one object for options that are alike; the object is kept, and so its id.
+        # Games return one object for options that are alike; the object is kept, and so its id.
         self.known: dict[int, tuple[Any, list[_Edge]]] = {}
         self.sides: dict[Hashable, int] = {}
         self.guards: _Pool[Expr] = _Pool()
@@ -351,7 +351,7 @@ def compile_lattice(
     Raises
     ------
     GameError
-        The game has no counters, or hands over something that is none of its nodes.
+        The game has no counters, or returns something that is not a node.
     """
     __tracebackhide__ = True
     if not isinstance(game, Game):

@@ -167,7 +167,7 @@ class _FlatTraversal(Traversal[Network]):
         number = self.index.setdefault
         as_it_is, ends, states = self.canonical is None, self.ends, self.states
         try:
-            # Written out for speed: this loop runs once per option of the model.
+            # Spelled in full for speed: this loop runs once per option of the model.
             for option in node.options:
                 kind = type(option)
                 if kind is Go:

@@ -2,7 +2,7 @@
 
 What is written down of a node is for the subclasses: `mdpdice.exploration.to_network` makes
 rows of a flat network of it, `mdpdice.lattices.lattice` rows of a core network.  What both
-need stands here: the checks of states and of what the game hands over, limits and
+need stands here: the checks of states and of what the game returns, limits and
 progress, and rows of edges on the way to arrays.
 """
 
@@ -108,7 +108,7 @@ class Traversal(abc.ABC, Generic[R]):
             self._check_limits(self._explore_all())
             return self.finish()
         except MemoryError as error:
-            # The estimate was wrong, or somebody else took the memory.  This makes room for the message.
+            # The estimate was wrong, or another program took the memory.  This makes room for the message.
             self.index.clear()
             raise self._limit_error("max_bytes", self.max_bytes, len(self.state_row)) from error
         finally:
@@ -162,7 +162,7 @@ class Traversal(abc.ABC, Generic[R]):
         grown = used_bytes() - self.used_before + (edges + len(self.kinds)) * _FINISHING_BYTES
         if max(size, grown) > self.max_bytes:
             raise self._limit_error("max_bytes", self.max_bytes, position)
-        # Any other limit is the user's own word that there are so many states.
+        # Any other limit is the user's own word that the game is that large.
         if found >= self.next_runaway and self.max_states == MAX_STATES:
             self.next_runaway = 2 * found
             if (moves := runaway(self.states)) is not None:
@@ -177,7 +177,7 @@ class Traversal(abc.ABC, Generic[R]):
             self.progress("explore", {"states": found, "explored": position, "edges": edges})
 
     def _check_unchanged(self, position: int) -> None:
-        """Refuse states that are not what they were when they were handed out.
+        """Reject states that changed after the game returned them.
 
         A state that has changed is no longer found where it was filed.
         """
@@ -185,7 +185,7 @@ class Traversal(abc.ABC, Generic[R]):
         if not all(map(eq, found, range(self.unchanged, position))):
             state = next(s for at, s in enumerate(self.states) if self.index.get(s) != at)
             msg = (
-                "this state was changed after it was handed out, and is now another one; states are values: make a "
+                "this state was changed after the game returned it; states are values: make a "
                 "new one, as with attrs.evolve, and decorate its class with @attrs.frozen"
             )
             raise GameError(msg, state=state)
@@ -275,7 +275,7 @@ class Traversal(abc.ABC, Generic[R]):
             self.nums.extend(nums)
 
     def _leaves(self, node: Chance[Any], guard: int = -1) -> Iterator[tuple[Any, Fraction, Any, int]]:
-        """Edges at the end of chance inside chance: with probability, what was paid on the way, and guard."""
+        """Edges at the end of chance inside chance: with probability, rewards before it, and guard."""
         stack: list[tuple[Any, Fraction, Any, int]] = [(node, Fraction(1), 0, guard)]
         while stack:
             edge, weight, reward, guard = stack.pop()

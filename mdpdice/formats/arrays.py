@@ -28,7 +28,7 @@ MAX_DENSE = 500_000_000
 """Most numbers of a dense array: 4 GB."""
 
 
-# --- what is handed over ------------------------------------------------------
+# --- what is passed on --------------------------------------------------------
 
 
 @attrs.frozen(eq=False)

@@ -97,7 +97,7 @@ def from_networkx(graph: Any) -> Network:
     for state, kind in zip(states, kinds, strict=True):
         given = graph.nodes[state].get("payoff", 0)
         if given and kind != Kind.END:
-            msg = "only an END has a payoff; what is paid on the way is the reward of an edge"
+            msg = "only an END has a payoff; intermediate rewards belong to edges"
             raise GameError(msg, state=state, value=given)
     reward, exact_rewards = _numbers(((states[a], data) for a, _, data in edges), "reward", len(edges))
     payoff, exact_payoffs = _numbers(graph.nodes.data(), "payoff", len(states))
@@ -268,7 +268,7 @@ def write_dot(
     network : Network
         The network.
     path : path
-        By custom it ends in ``.dot`` or ``.gv``.
+        Usually ending in ``.dot`` or ``.gv``.
     policy : Policy or Solution, optional
         Its choices are drawn bold; with a solution, nodes show their values too.
     max_nodes : int
@@ -355,7 +355,7 @@ def _edge(network: Network, node: int, edge: int, chosen: set[int]) -> str:
 
 
 def chance_text(network: Network, edge: int, digits: int) -> str:
-    """The probability of an edge in so many digits, or as a fraction whose denominator has no more."""
+    """Return the probability of an edge with `digits` digits, or as a fraction whose denominator has no more."""
     node = int(network.source[edge])
     p = network.row(node)[edge - int(network.indptr[node])]
     return str(p) if p.denominator < 10**digits else f"{float(p):.{digits}g}"

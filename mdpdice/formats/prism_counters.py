@@ -9,7 +9,7 @@ conditions and updates of the game, so the text is as long as the declaration an
   command per case.
 * **Counters that leave their values** stay errors, which PRISM reports, where ``outside="error"``;
   ``"clip"`` becomes ``min`` and ``max`` in the update, and ``"forbid"`` a part of the guard.
-* **pass_to**: the bool variable ``passed`` tells which side moves.  It makes the model a game (``smg``), in which
+* **pass_to**: the bool variable ``passed`` says which side moves.  It makes the model a game (``smg``), in which
   everything is paid from the view of the one who moved first.
 * **A discount** g is the chance 1 - g that the play is over when a decision is left, except the first one; the bool
   variable ``begun`` tells whether there was one.
@@ -305,7 +305,7 @@ class _Writer:
         guards = {self.guard[edge] for edge in edges} - {-1}
         total = sum(numerator.values())
         if guards:
-            # Where all guards can be told, those that hold make up the whole; elsewhere play must not come.
+            # Where all guards are defined, those that hold cover every case; play must not come elsewhere.
             known = np.logical_and.reduce([self._known(guard)[1] for guard in guards])
             if known.any():
                 at = int(np.argmax(known))
@@ -314,7 +314,7 @@ class _Writer:
         return {edge: Fraction(part, total) for edge, part in numerator.items()}
 
     def _looked_at(self, guard: int) -> tuple[Any, Any]:
-        """At the points of the sample: whether a guard holds, and whether it can be told."""
+        """Return whether a guard holds at the points of the sample, and whether it is defined there."""
         sample = np.arange(min(self.lattice.size, _SAMPLE))
         return self.lattice.guard_at(guard, sample), self.lattice.guard_defined_at(guard, sample)
 

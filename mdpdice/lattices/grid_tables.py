@@ -37,9 +37,9 @@ class Tables:
     targets : ndarray of `Lattice.point_type`, shape (updates + 1, L)
         Point after every update, `mdpdice.lattices.lattice.FORBIDDEN` or `OUTSIDE`; the last row is no update at all.
     guards : ndarray of bool, shape (guards, L)
-        Whether every guard holds; where that cannot be told, it does not.
+        Whether every guard holds; where it is undefined, it does not.
     unknown : ndarray of bool, shape (guards, L) or (0, L)
-        Where that cannot be told, if there is such a place on the grid.
+        Where guards are undefined, if there is such a place on the grid.
     rewards : ndarray of float64, shape (rewards, L)
         Rewards and payoffs; NaN where they are not defined.
     """
@@ -150,7 +150,7 @@ class GridTables:
 
     @cached_property
     def _undefined(self) -> bool:
-        """Whether some guard may ask a table for an entry that there is not."""
+        """Return whether some guard may read an entry that its table does not have."""
         for guard, (_, _, defined) in zip(self.lattice.guards, self._guards, strict=True):
             if _looks_up(guard) and (defined is None or not defined.all()):
                 return True

@@ -12,7 +12,7 @@ A layer that does not lead to itself is done with one such pass.  The others are
 points against the order in which they are played, so that a change travels through a part in one sweep.  Then
 everything follows from the few values that a sweep reads before it has computed them, and those are found with few
 sweeps (`mdpdice.numerics.kernels.feedback`).  Where they are many, or that does not help, sweeps go on until nothing
-changes any more.  What stopped iterating is no proof of anything: `mdpdice.certification.checking.lattice`
+changes any more.  That the sweeps stopped proves nothing: `mdpdice.certification.checking.lattice`
 finds out how far off the result is.
 
 Blocks of points are independent, so those of a large layer are shared out to all processors.  A small layer is left to
@@ -39,9 +39,9 @@ from mdpdice.networks.network import Bools, Floats, Ints, Kind
 from mdpdice.numerics.threads import in_parallel, threads, workers
 
 SWEEPS = 64
-"""Sweeps between two looks at the clock."""
+"""Sweeps between two checks of the time."""
 PLAIN_AFTER_SWEEPS = 64
-"""Sweeps after which a layer whose feedback has not settled is swept anew, without Broyden's method."""
+"""Sweeps after which a layer whose feedback has not settled is swept again, without Broyden's method."""
 SPLIT_FROM_POINTS_PER_RUN = 16
 """Points per run and thread, on average, from which a layer is split among threads."""
 CHUNK_BYTES = 32 << 20

@@ -1,4 +1,4 @@
-"""States and actions of a replicated lattice, made when somebody asks for them.
+"""States and actions of a replicated lattice, made when they are asked for.
 
 A lattice may have millions of states; as Python objects they would take more memory
 and time than the network itself.

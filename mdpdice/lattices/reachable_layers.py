@@ -34,7 +34,7 @@ from mdpdice.numerics.threads import in_parallel, threads, workers
 SLAB_BYTES = 8 << 20
 """Size of the tables for one piece of a layer."""
 KEPT_SHARE = 4
-"""One part in so many of the memory there is may hold tables that are needed again."""
+"""One part in `KEPT_SHARE` of the available memory may hold tables that are needed again."""
 LAYERS_FROM_EDGES = 400
 """Edges per layer from which play is followed a layer at a time; with fewer, the game is solved as a network."""
 
@@ -148,7 +148,7 @@ def find_large_layers(lattice: Lattice, run: Run, *, max_bytes: int | None = Non
     run : Run
         Told after every layer how many states and edges were found so far.
     max_bytes : int, optional
-        Largest memory, in bytes; by default four fifths of what there is.
+        Largest memory, in bytes; by default four fifths of the available memory.
     """
     limit = available_bytes() * 4 // 5 if max_bytes is None else max_bytes
     return _find(lattice, run, limit, least=LAYERS_FROM_EDGES)

@@ -292,7 +292,7 @@ class Look(Generic[G]):
             if wanted and len(found) == 1:
                 return found[0]
         known = "; ".join(self.words(state, action, seen) for action in actions)
-        raise UnknownStateError(f"{text!r} is none of the actions here: {known}", value=text)
+        raise UnknownStateError(f"{text!r} is not an action here; the actions are: {known}", value=text)
 
     # --- about answers ----------------------------------------------------------------------------
 

@@ -157,7 +157,7 @@ class FlagsValue(Expr):
     def _mask(self, boxes: Iterable[Any]) -> int:
         mask = 0
         if isinstance(boxes, int | str) or not isinstance(boxes, Iterable):
-            raise GameError(f"{self!r}: {boxes!r} is no collection of boxes", value=boxes)
+            raise GameError(f"{self!r}: {boxes!r} is not a collection of boxes", value=boxes)
         for box in boxes:
             if isinstance(box, Expr):
                 msg = f"{self!r}[{box!r}]: a box is named by a number; choose between boxes with when()"

@@ -74,8 +74,8 @@ def range_error(axis: Axis, wanted: int) -> CounterRangeError:
 def forbidden_error(axis: Axis, wanted: int) -> CounterRangeError:
     """The error for a forbidden update of an edge that is no option, and so cannot be taken away."""
     msg = (
-        f"counter {axis.name!r} would become {wanted}, outside its values, {axis.values}; outside='forbid' takes "
-        "options away, and this edge is no option of a decision: choose with when(condition, edge, edge), or "
+        f"counter {axis.name!r} would become {wanted}, outside its values, {axis.values}; outside='forbid' removes "
+        "options, and this edge is not an option of a decision: choose with when(condition, edge, edge), or "
         "declare outside='clip'"
     )
     return CounterRangeError(msg, value=wanted, limit=axis.values)
@@ -123,7 +123,7 @@ class At(Generic[S]):
             value = counters.pop(axis.name, None)
             if value is None or value not in axis.values:
                 full_state(self, axes)
-                msg = f"state {self!r} is none of this game: {axis.name} has the values {axis.values}"
+                msg = f"{self!r} is not a state of this game: {axis.name} has the values {axis.values}"
                 raise UnknownStateError(msg, value=self)
             index = index * len(axis.values) + axis.values.index(value)
         if counters:
@@ -158,7 +158,7 @@ def misfit(state: object, names: Iterable[str]) -> str | None:
             near = difflib.get_close_matches(name, lacking, n=1)
             parts.append(f"there is no counter {name!r}" + (f", did you mean {near[0]!r}" if near else ""))
         if not unknown:
-            parts.append(f"it tells nothing of {' and '.join(lacking)}")
-        why = f"state {state!r} is none of this game: {'; '.join(parts)}"
+            parts.append(f"it lacks {' and '.join(lacking)}")
+        why = f"{state!r} is not a state of this game: {'; '.join(parts)}"
     form = ", ".join(["core", *(f"{name}=..." for name in known)])
     return f"{why}; a state of this game is At({form})"

@@ -26,7 +26,7 @@ ROUNDING = 8 * 2.0**-53
 SUM_TOLERANCE = 1e-9
 """Largest distance of a sum from 1 that is normalised away, and recorded, unless something else is asked for."""
 RECHECK_UP_TO_ROWS = 1000
-"""Doubtful rows of probabilities up to which each is added up alone; for more, all rows are added up anew."""
+"""Doubtful rows of probabilities up to which each is added up alone; for more, all rows are added up again."""
 AT_ONCE = 1 << 20
 """Branches that are looked at together, where that takes arrays of the same size."""
 
@@ -71,7 +71,7 @@ def build(
     rewards, exact_of = _rewards(arrays, reward, reward_per)
     possible = np.asarray(numerator > 0, dtype=bool) if plain is None else None
     if possible is not None and not possible.all():
-        # A branch that cannot be taken is no edge of the graph.
+        # A branch that cannot be taken is not an edge.
         left = np.concatenate(([0], np.cumsum(possible)))
         if reward_per == "branch":
             rewards = rewards[possible]
@@ -232,7 +232,7 @@ def _plain_rows(arrays: ChoiceArrays, probability: Any) -> _Defects | None:
 
 
 def _check(arrays: ChoiceArrays, ends: dict[int, Any], *, rows: bool) -> None:
-    """Refuse what is no model; unless `rows`, every row is known to have branches, to states that there are."""
+    """Reject what is not a model; unless `rows`, every row is known to have branches, to states that exist."""
     n = len(arrays.states)
     if rows and ((arrays.target < 0) | (arrays.target >= n)).any():
         branch = int(np.flatnonzero((arrays.target < 0) | (arrays.target >= n))[0])
@@ -373,7 +373,7 @@ def _defects(arrays: ChoiceArrays, weight: NDArray[np.float64]) -> _Defects:
     """What the exact sums of float rows are off; three times 1/3 is less than 1, though not in floats."""
     ptr = arrays.branch_ptr
     off = np.zeros(arrays.n_choices)
-    # Some rows at a time, so that there is no second copy of a large array.
+    # A few rows at a time, so that no second copy of a large array is made.
     first = 0
     while first < arrays.n_choices:
         last = max(first + 1, int(np.searchsorted(ptr, ptr[first] + AT_ONCE, side="right")) - 1)

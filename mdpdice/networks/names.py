@@ -96,12 +96,12 @@ class Names:
         Actions are those of the representative, so decisions are looked up by `node_of`.
         """
         if self.canonical is not None and self.index_of(state) is None:
-            with contextlib.suppress(Exception):  # what is no state of the game may break its function
+            with contextlib.suppress(Exception):  # what is not a state of the game may break its function
                 state = self.canonical(state)
         return self.node_of(state)
 
     def _misfit(self, state: Hashable) -> str | None:
-        """Why something is no state of a game with counters, of which this is the network."""
+        """Return why something is not a state of the game with counters that this network was made from."""
         states = self.states
         if isinstance(states, NamedStates):
             return states.misfit(state)
@@ -143,7 +143,7 @@ class Names:
         raise UnknownStateError(msg, state=self.describe(node), action=action)
 
     def describe(self, node: int) -> Any:
-        """The state of a node, or words that tell which inline node it is."""
+        """Return the state of a node, or words that say which inline node it is."""
         state = self.state_of(node)
         if state is not None:
             return state

@@ -98,8 +98,8 @@ class Network(Names):
     total : Fraction
         Sum of the payoffs of the two sides of a `pass_to` edge.
     sense : {"max", "min"}
-        What the player to move wants of the total unless an objective says otherwise; MIN nodes are those of the
-        other player.  It is no part of the `digest`.
+        Whether the player to move maximises or minimises, unless an objective says otherwise; MIN nodes are those of
+        the other player.  It is not part of the `digest`.
     numerator : ndarray, shape (E,)
         Exact weights: the probability of edge ``e`` is its numerator over the
         sum of the numerators of its node.  int64, object (int) or float64.
@@ -120,7 +120,7 @@ class Network(Names):
         their mean.  Values are the same; distributions of totals are lost.
     canonical : callable, optional
         `Game.canonical` of a game with symmetries, whose states here are representatives.
-        It is no part of the problem: not of its `digest`, nor of its files.
+        It is not part of the problem: neither of its `digest` nor of its files.
     """
 
     kind: NDArray[np.uint8] = attrs.field(converter=read_only_bytes)
@@ -345,7 +345,7 @@ class Network(Names):
         Parameters
         ----------
         path : path
-            By custom it ends in ``.npz``.
+            Usually ending in ``.npz``.
         game : Game, optional
             Its look writes the states, where their classes have no text of their own.
 

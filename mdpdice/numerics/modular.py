@@ -1,7 +1,7 @@
 """Sparse triangular factors modulo a prime: the compiled part of exact linear systems.
 
 A residue is an int64 in ``0 .. PRIME - 1``.  The product of two residues needs 100 bits; only its low 64
-bits are computed, and the quotient by `PRIME` in floats tells which multiple to take away from them.
+bits are computed, and the quotient by `PRIME` in floats gives the multiple to subtract from them.
 """
 
 from __future__ import annotations

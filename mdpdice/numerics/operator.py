@@ -47,7 +47,7 @@ class Operator:
     def plays(self) -> Operator:
         """The operator whose fixed point is the longest expected play, counted in nodes before the end.
 
-        Everybody plays for time: ``w(i)`` is 0 at an end, else 1 plus the largest (decision) or mean (chance)
+        All players play for time: ``w(i)`` is 0 at an end, else 1 plus the largest (decision) or mean (chance)
         ``|coef| w``, so that ``w - P w >= 1`` for every policy; bounds are made of this ``w``.
         """
         moves = self.indptr[1:] > self.indptr[:-1]

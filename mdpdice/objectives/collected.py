@@ -226,7 +226,7 @@ def _ending(network: Network, gains: Bools, name: str) -> Network:
     if leaving.any():
         node = int(source[np.argmax(leaving)])
         msg = (
-            f"{name} of rewards on the way, where a player may go round for ever after some were collected; give the "
+            f"{name} of rewards during the play, where a player may go on for ever after collecting some; give the "
             "play an end there, or count the points in the state and pay them with end(...)"
         )
         raise UnsupportedError(msg, state=network.describe(node))

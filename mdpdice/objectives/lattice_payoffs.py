@@ -47,7 +47,7 @@ def pay_worth(lattice: Lattice, objective: OfPayoff, run: Run) -> tuple[Lattice,
     unit = math.lcm(*(_denominator(lattice.rewards[at]) for at in used))
     paid = {at: _whole(lattice.rewards[at], unit, objective) for at in used}
     if any(_values(lattice, one, objective).min(initial=0) < 0 for one in paid.values()):
-        _refuse(objective, "rewards below 0 are paid on the way")
+        _refuse(objective, "some rewards during the play are below 0")
     floor = min([Fraction(0), *(_least(lattice, expr, objective) for expr in _payoffs(lattice))])
     top = objective.top(unit, floor)
     last = _largest_sum(lattice, paid, objective, run) if top is None else max(0, top)

@@ -103,7 +103,7 @@ def _truth(out: Any) -> Expr:
 
 def _not_followed(states: Any) -> Any:
     msg = (
-        f"the states that {states!r} means cannot be told for all values of the counters at once; write it with "
+        f"{states!r} cannot be decided for all values of the counters at once; write it with "
         "comparisons of state.counters['name'], such as lambda state: state.counters['points'] >= 50, and of "
         "state.state"
     )

@@ -25,7 +25,7 @@ def noted(model: M, objective: Objective | None) -> M:
     note = None
     if not payoffs:
         note = (
-            "no play can end from any state, and nothing is paid on the way, so every total is 0; let node() give "
+            "no play can end from any state, and no edge has a reward, so every total is 0; let node() return "
             "end(payoff) where a play is over"
         )
     elif 0 in payoffs and payoffs <= {0, 1} and model.total == 0 and (model.sign < 0).any():

@@ -96,7 +96,7 @@ def points_of(
     if not len(index):
         asked = " and ".join(axis_label(one) or "the function" for one in coordinates if one is not None)
         names = ", ".join(coordinate_names(network)) or "none: use functions"
-        who = "in which somebody decides " if deciding else ""
+        who = "with a decision " if deciding else ""
         msg = f"no state {who}that is to be drawn has {asked}; names of numbers in states are: {names}"
         raise GameError(msg, value=asked)
     return index, columns

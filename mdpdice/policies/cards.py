@@ -51,7 +51,7 @@ def decision_table(solution: Solution, look: Look[Any], where: Where = None, *, 
         for state, action, value, known in found
     ]
     named = (f"state.{name}" if name in columns else name for name in names)
-    title = f"what to do in every state in which somebody decides{_fixed(where)}"
+    title = f"what to do in every state with a decision{_fixed(where)}"
     return Table("decisions", title, (*columns, *named), rows)
 
 
@@ -72,7 +72,7 @@ def pivot(solution: Solution, look: Look[Any], rows: str, cols: str | None = Non
     Returns
     -------
     Table
-        Where the action depends on one more number alone, a cell tells where it is another one: ``hold 21+`` from 21
+        Where the action depends on one more number alone, a cell says where it changes: ``hold 21+`` from 21
         on, ``hold 21-40`` from there to there.  Where it depends on more, all actions that are taken are named.
 
     Raises
@@ -99,7 +99,7 @@ def pivot(solution: Solution, look: Look[Any], rows: str, cols: str | None = Non
 
 
 def _decided(solution: Solution, where: Where) -> Iterable[tuple[Any, Any, float, dict[str, Any]]]:
-    """States in which somebody decides, with action, value and fields."""
+    """Yield the states with a decision, with action, value and fields."""
     if solution.horizon == 0:
         return
     found, wanted = solution.decisions(where if solution.lattice is not None else None), dict(where or {})

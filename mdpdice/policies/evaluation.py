@@ -1,6 +1,6 @@
 """The value of a policy at every node, with an interval that was proved to hold it.
 
-When everybody follows a policy, a network is a Markov chain with rewards (see
+When all players follow a policy, a network is a Markov chain with rewards (see
 `mdpdice.policies.markov_chain`), and the value solves a linear system::
 
     V(i) = sum over the edges e of i of  p(e) (reward(e) + discount**step(e) * q(e, V(dst(e))))

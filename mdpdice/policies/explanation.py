@@ -209,7 +209,7 @@ class _Search:
         return (*(line.told for line in lines), f"otherwise {self.names[self.otherwise]}")
 
     def visits(self, choice: Ints) -> Floats:
-        """How often plays come to every decision in the mean, if everybody follows this."""
+        """Return the mean number of visits of a play to every decision, when this policy is followed."""
         from scipy.sparse import csr_array
 
         net, n = self.network, self.network.n_nodes

@@ -1,7 +1,7 @@
 """The tree of a game from one position on, to look at: what may be done, what may happen, and what it is worth.
 
 Every play is followed for some decisions; what lies beyond is worth what a `Solution` says, else what `Game.estimate`
-says, and values are backed up from there: the mean where chance moves, the best where somebody decides.  All
+says, and values are backed up from there: the mean where chance moves, the best at decisions.  All
 values are those of the player to move in the position at the top.  Nothing is shared, and nothing is left out but
 states that come again while only chance moves, so without a solution a tree is the whole truth about what
 `mdpdice.solvers.lookahead` sees, found in another way.
@@ -48,7 +48,7 @@ class Tree:
     probability : Fraction or None
         Chance of the outcome.
     value : float
-        To the player to move at the top, with what is paid on the way here.
+        To the player to move at the top, with the rewards on the path to here.
     best : bool
         Whether this option is as good as any other of the decision.
     lost : bool

@@ -1,4 +1,4 @@
-"""What policies are worth on a lattice: what is left of it when everybody follows them.
+"""What policies are worth on a lattice: its value when all players follow them.
 
 A policy is a rule there: a function of the state, a solution, or chance.  A function answers
 
@@ -57,7 +57,7 @@ CHUNK_BYTES = 64 << 20
 def evaluate_lattice(
     lattice: Lattice, policies: Sequence[Policy], *, epsilon: float = 1e-6, progress: Progress | None = None
 ) -> Solution:
-    """Value of every state of an undiscounted lattice when everybody follows a policy, certified."""
+    """Return the certified values of all states of an undiscounted lattice when all players follow a policy."""
     started = time.perf_counter()
     run = Run(progress=progress)
     layers = find_layers(induce_lattice(lattice, policies), run)
@@ -68,7 +68,7 @@ def evaluate_lattice(
 
 
 def induce_lattice(lattice: Lattice, policies: Sequence[Policy]) -> Lattice:
-    """The lattice that is left when everybody follows a policy."""
+    """Return the lattice that is left when all players follow a policy."""
     apart = policies[0] is not policies[-1]
     seats = 2 if apart and bool((lattice.sign < 0).any()) else 1
     rules = [_Rule(lattice, policy) for policy in (policies if apart else policies[:1])]
@@ -276,5 +276,5 @@ def _both(one: Expr | None, other: Expr | None) -> Expr | None:
 
 
 def _not(expr: Expr | None) -> Expr:
-    """What holds where a condition does not; a condition that is None always holds."""
+    """Return what holds where a condition does not; None always holds."""
     return as_expr(value=False) if expr is None else ~expr

@@ -1,4 +1,4 @@
-"""Many plays at once on a lattice, whose network would be too large to be written out.
+"""Many plays at once on a lattice, whose network would be too large to make.
 
 A play is at a core node and a point of the grid.  Plays are taken together as long as their counters stay
 as they are: for the points that they are at there are tables of guards, updates and rewards, as they are
@@ -101,7 +101,7 @@ class _Table:
         self.most = min(POINTS, *(max(64, ROW_BYTES // (8 * rows)) for rows in solved), POINTS)
 
     def play(self, n: int, start: tuple[int, int], progress: Progress | None) -> Floats:
-        """Totals of so many plays."""
+        """Return the totals of `n` plays."""
         totals = np.full(n, np.nan)
         self.node, self.point = np.full(n, start[0]), np.full(n, start[1])
         self.side, self.paid = np.ones(n), np.zeros(n)
@@ -248,8 +248,8 @@ class _Table:
             at = which[owner[unknown[0]]]
             state = self._state(int(group.node[at]), int(group.tables.points[group.column[at]]))
             msg = (
-                "play from the start cannot come to where an option of this state leads, so the solution does not know "
-                "what it is worth; solve the game that starts here, game.at(state)"
+                "play from the start cannot reach the state that an option leads to here, so the solution does not "
+                "know its value; solve the game that starts here, game.at(state)"
             )
             raise errors.UnknownStateError(msg, state=state)
         # The kinds of the lattice that was solved: with sense="min" the players have changed their aims.
@@ -301,4 +301,4 @@ class _Table:
                 axes[change.name].place(int(change.value.evaluate(lattice.counters(point))))
         except errors.MdpDiceError as error:
             raise error.at(state, action) from error.__cause__
-        raise errors.GameError("an update of a counter cannot be told here", state=state, action=action)
+        raise errors.GameError("a counter update is undefined here", state=state, action=action)

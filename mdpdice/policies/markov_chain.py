@@ -89,7 +89,7 @@ def markov_chain(game: Game[Any, Any] | Network, policy: Players) -> Network:
     policies = policies_of(game, policy)
     network = model_of(game, policies)
     if not isinstance(network, Network):
-        msg = "this game is too large to be written out as a chain; evaluate and outcomes work on its lattice"
+        msg = "this game is too large to be made into a chain; evaluate and outcomes work on its lattice"
         raise UnsupportedError(msg)
     return induce(network, policies).network
 

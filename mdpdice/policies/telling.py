@@ -15,7 +15,7 @@ from mdpdice.policies.playthrough import EDGES, Event, Happening, loses, plain
 class Teller:
     """Tells a play, event by event, to those `who` play; of one player alone the name is there twice, or empty.
 
-    The two `people` who see the table at every decision need not be told before how it stands.
+    The two `people` see the table at every decision, so its state is not repeated to them before.
     """
 
     def __init__(self, look: Look[Any], who: Sequence[str] = ("", ""), people: Sequence[bool] = (False, False)) -> None:
@@ -74,7 +74,7 @@ class Teller:
                 worded = type(self.look).ending is not Look.ending
                 if event.kind is Happening.CUT:
                     yield self.words(event)
-                elif worded or not self.alone:  # to somebody alone the total tells it
+                elif worded or not self.alone:  # a single player reads it in the total
                     yield f"{name}{self.words(event)}"
                 if not self._moved or not (self.alone or worded):
                     yield from self._standing("before the last move: " if self._moved else "")

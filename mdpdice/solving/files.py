@@ -1,7 +1,7 @@
 """Solutions as files: sealed archives (`mdpdice.archives`) that are certified again when they are read.
 
 A file holds the values and the policy (of a lattice its stored values), and which problem they answer; it is no
-proof.  Whoever reads it gives the game (and the objective) again.  The problem is made anew and compared by its
+proof.  Whoever reads it gives the game (and the objective) again.  The problem is made again and compared by its
 digest, the answer is carried down to the canonical problem, and from there it takes the way of any answer that a
 back-end proposes: it is certified, or it comes out as uncertified, whatever the file claims.
 """
@@ -175,7 +175,7 @@ def load_flat(read: SavedAnswer, problem: Problem, epsilon: float, *, prove: boo
         if array.shape != shape:
             raise file.corrupt(name, f"it has shape {array.shape}, not {shape}")
     if (policy < -1).any() or (policy >= net.n_edges).any():
-        raise file.corrupt("policy", "it takes edges that there are not")
+        raise file.corrupt("policy", "it refers to edges that do not exist")
     if not prove:
         nothing = np.full(shape, np.inf)
         table = NodeValues(net, value, -nothing, nothing, policy)

@@ -34,7 +34,7 @@ from mdpdice.networks.files import read_network, write_network
 from mdpdice.networks.network import Network
 
 GRACE = 0.3
-"""Seconds that the process has to hand over what it has; less than `mdpdice.solving.interruption.GRACE`."""
+"""Seconds that the process has to return what it has; less than `mdpdice.solving.interruption.GRACE`."""
 _PAUSE = 0.02
 _DTYPES = {"header": ("|u1",), "value": ("<f8",), "policy": ("<i8",)}
 
@@ -136,13 +136,13 @@ class _Isolated:
                 while child.poll() is None:
                     late = run.deadline is not None and time.monotonic() > run.deadline
                     if late or run.cancel.is_set():
-                        # It sees that there is nobody any more, and hands over what it has.
+                        # It notices that its caller has gone, and returns what it has.
                         child.stdin.close()
                         with contextlib.suppress(subprocess.TimeoutExpired):
                             child.wait(GRACE)
                         break
                     if limit is not None and time.monotonic() > limit:
-                        why = f"was still at work after time_limit={self.time_limit} s and was ended"
+                        why = f"was still running after time_limit={self.time_limit} s and was ended"
                         msg = f"solver {self.name!r} {why}"
                         raise PluginError(msg, name=self.name, phase="solve", limit=self.time_limit)
                     time.sleep(_PAUSE)

@@ -1,11 +1,11 @@
 """Which games are solved on their lattice, and how.
 
-A game with counters can be solved in two ways.  Written out as a flat network it can be given to any back-end and has
+A game with counters can be solved in two ways.  Expanded into a network it can be given to any back-end and has
 all that a network offers, but every pair of core state and grid point takes memory, and every edge some more.  On the
 lattice only a few values per point are kept, and edges never.  Both ways give the same values and are certified.
 
-`mdpdice.solve` writes out what is small, or what the lattice cannot do (a horizon, a discount, `UntilReward`, targets
-that are told by no comparisons), or cannot prove: the intervals of a network are narrower.  To choose by oneself:
+`mdpdice.solve` expands what is small, or what the lattice cannot do (a horizon, a discount, `UntilReward`, targets
+that are not comparisons), or cannot prove: the intervals of a network are narrower.  To choose yourself:
 ``solve(explore(game))`` and ``solve(compile_lattice(game))``.
 """
 
@@ -77,9 +77,9 @@ def compile_from(
 
 
 def large_layers(lattice: Lattice, objective: Objective | None, run: Run, *, edges: int | None = None) -> Layers | None:
-    """The layers of a lattice on which its objective is to be solved, None where it is to be written out.
+    """Return the layers of a lattice on which its objective is to be solved, None where it is to be expanded.
 
-    It is written out if it has at most so many edges, by default `FLAT_UP_TO_EDGES`.
+    It is expanded if it has at most `edges` edges, by default `FLAT_UP_TO_EDGES`.
     """
     edges = FLAT_UP_TO_EDGES if edges is None else edges
     paid = isinstance(objective, OfPayoff) and bool((lattice.reward >= 0).any())

@@ -83,13 +83,13 @@ def solve(
     Parameters
     ----------
     game : Game, Network or Lattice
-        What to solve.  A game with counters is written out as a network if that is not too large, and solved on its
+        What to solve.  A game with counters is expanded into a network if that is not too large, and solved on its
         lattice otherwise (`mdpdice.solving.lattice_route`); ``explore(game)`` and ``compile_lattice(game)`` choose.
     objective : Objective, optional
         By default `Total`, with the discount of the game.
     sense : {"max", "min"}, optional
-        Whether the player to move wants much of it or little, if the objective does not say; by default what the
-        game says (`Game.sense`), and much of a chance.
+        Whether the player to move maximises or minimises it, if the objective does not say; by default as the
+        game says (`Game.sense`), and "max" for a chance.
     solver : str or Solver
         Name of a back-end, a back-end with its parameters, or ``"auto"``, which never picks one that
         takes the game itself and gives an estimate (``"lookahead"``).  Where floats prove nothing in a network of
@@ -131,7 +131,7 @@ def solve(
     PluginError
         The solver crashed or broke its contract.
     NotConvergedError, SolveInterrupted
-        A limit, or Ctrl-C, came first.  `partial` is a `Solution` with what there is, or None:
+        A limit, or Ctrl-C, came first.  `partial` is a `Solution` with what is known, or None:
         its interval holds the optimal value, wide as it may be.
     CheckpointLockedError, CheckpointMismatchError, CorruptFileError
         The checkpoint is used by another solve, belongs to another one, or is damaged.
@@ -184,7 +184,7 @@ def plan(
         except UnsupportedError as error:
             refused = error
             if (lattice.sign < 0).any():
-                # A network cannot do it either, and that is told before it is written out.
+                # A network cannot do it either; raise before it is made.
                 raise
         if layers is not None:
             written_out = functools.partial(_flat_plan, game, chosen, solver, None, max_states, run, lattice)
@@ -321,7 +321,7 @@ def _solve_surely(problem: Problem, backend: Solver, run: Run, epsilon: float, i
                 found = attrs.evolve(found, reason=f"{found.reason.removesuffix(SETTLES)}; {late}")
             else:
                 found.message += f"; {late}"
-        except (UnsupportedError, PluginError):  # numbers beyond floats, say: what there is stays
+        except (UnsupportedError, PluginError):  # numbers beyond floats, say: the first answer stays
             pass
         else:
             if proved.proved:
@@ -341,7 +341,7 @@ def _given(found: Solution | Exception) -> Solution:
 def _checkpointed(
     problem: Problem, solver: Solver, run: Run, epsilon: float, interrupts: Interrupts, file: Checkpoint
 ) -> Solution:
-    """Solve, and solve anew if that went wrong after a start from a checkpoint."""
+    """Solve, and solve again if that went wrong after a start from a checkpoint."""
     while True:
         found: Solution | Exception
         try:
@@ -482,7 +482,7 @@ def _partial(
         found = attrs.evolve(found, value=known, policy=chosen, details=details)
         value, policy = _on_stages(unrolled, found)
         check_candidate(canonical, value, policy, solver.name)
-    except Exception:  # noqa: BLE001 - a plug-in that was stopped may hand over anything
+    except Exception:  # noqa: BLE001 - a plug-in that was stopped may return anything
         return None
     quick = _quick_verdict(canonical, found, value, policy)
     verdict = attrs.evolve(quick, certified=False, reason=reason)
@@ -490,7 +490,7 @@ def _partial(
 
 
 def _quick_verdict(canonical: Network, candidate: Candidate, value: Floats, policy: Ints) -> Verdict:
-    """Bounds of what there is: those that the back-end claims, if they hold, or what is found in a moment."""
+    """Return bounds of a partial answer: those that the back-end claims, if they hold, or what is found in a moment."""
     edges = canonical.n_edges * (1 if canonical.horizon is None else canonical.horizon + 1)
     limit = time.monotonic() + (PARTIAL_SECONDS if edges <= PARTIAL_UP_TO_EDGES else 0.0)
 

@@ -103,7 +103,7 @@ def prepare(
 
 
 def _refuse_vast(network: Network) -> None:
-    """Refuse a horizon whose stages cannot fit in memory, before anybody makes room for them."""
+    """Reject a horizon whose stages cannot fit in memory, before memory is allocated for them."""
     if network.horizon is None:
         return
     size = (network.horizon + 1) * network.n_nodes * STAGE_BYTES

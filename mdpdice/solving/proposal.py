@@ -22,7 +22,7 @@ CHECKSUM_FROM_EDGES = 20_000
 """Edges from which a problem is compared by quick sums instead of its digest, before and after a back-end had it."""
 
 HUGE = 1e150
-"""Reward or payoff from which values that are not finite are no fault of a back-end: its sums and products overflow."""
+"""Reward or payoff from which infinite values are not blamed on a back-end: its sums and products overflow."""
 
 _BEFORE: WeakKeyDictionary[Network, object] = WeakKeyDictionary()
 """What networks looked like when they were first solved."""
@@ -46,7 +46,7 @@ def propose(network: Network, solver: Solver, run: Run) -> Candidate:
     try:
         value, policy = np.array(candidate.value), np.array(candidate.policy)
     except (TypeError, ValueError) as error:
-        msg = f"solver {solver.name!r} gave an answer that is none: {error}"
+        msg = f"solver {solver.name!r} returned an invalid answer: {error}"
         raise PluginError(msg, name=solver.name, phase="answer") from error
     # One that ran in a process of its own tells whom it asked there.
     others = frozenset({*called, *candidate.details.get("called", ())} - {solver.name})
@@ -116,5 +116,5 @@ def check_candidate(network: Network, value: Floats, policy: Ints, name: str) ->
             node = int(np.argwhere(wrong)[0][-1])
             problem = f"its policy takes no edge of the decision {network.describe(node)!r}"
     if problem:
-        msg = f"solver {name!r} gave an answer that is none: {problem}"
+        msg = f"solver {name!r} returned an invalid answer: {problem}"
         raise PluginError(msg, name=name, phase="answer")

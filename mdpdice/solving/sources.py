@@ -2,7 +2,7 @@
 
 A game is its class, the classes that it derives from, and what their files import from their own folder, imports inside
 functions among them.  What belongs to Python or is installed stands still; what lies elsewhere may change unseen.
-Files that a game opens and what it imports by names made at run time are seen by nobody.
+Files that a game opens, and what it imports by names made at run time, are not seen.
 """
 
 from __future__ import annotations

@@ -111,7 +111,7 @@ def check_symmetry(ledger: Ledger, game: Game[Any, Any], solution: Solution, ask
         try:
             network.node_of(first)
         except errors.UnknownStateError as error:
-            msg = f"its representative {first!r} cannot be reached, so canonical() is no symmetry of the rules"
+            msg = f"its representative {first!r} cannot be reached, so canonical() is not a symmetry of the rules"
             ledger.fail("symmetry", msg, state=state, cause=error)
         if apart := _apart(whole, state, solution, first):
             msg = f"its value and that of its representative {first!r} are in {apart}; they must be equal"

@@ -293,7 +293,7 @@ def _check_termination(
         ledger.fail(
             "termination",
             f"the value is infinite, since a play can collect without end ({solution.reason}); limit it, give the "
-            "game a discount, or let infinite_reason() of its Look tell why this is right",
+            "game a discount, or let infinite_reason() of its Look say why this is right",
             state=solution.network.describe(node),
         )
     if objective is None and reason is not None and not infinite.any():
@@ -419,6 +419,6 @@ def _listed(ledger: Ledger, check: str, look: Look[Any], name: str, kind: type, 
     found = ledger.ask(check, f"{name}()", getattr(look, name), *args)
     if not isinstance(found, list | tuple) or not all(isinstance(one, kind) for one in found):
         what = "lines" if kind is str else name
-        msg = f"{name}() gives {found!r}, which is no list of {what}; it is a list of {kind.__name__}"
+        msg = f"{name}() returns {found!r}, not a list of {what}; return a list of {kind.__name__}"
         ledger.fail(check, msg, value=found)
     return list(found)

@@ -103,8 +103,8 @@ def _expect(
     shape = (problem.n_nodes,)
     for part in (one for one in parts if one is not None):
         if not isinstance(part, Candidate) or np.shape(part.value) != shape or np.shape(part.policy) != shape:
-            what += f", it hands over {part!r:.80}"
-            ledger.fail(check, f"{what}, which is no Candidate of all nodes (NaN, -1: not known)")
+            what += f", it returns {part!r:.80}"
+            ledger.fail(check, f"{what}, which is not a Candidate of all nodes (NaN, -1: not known)")
 
 
 def check_checkpoint(ledger: Ledger, solver: Solver) -> None:

@@ -138,7 +138,7 @@ MODELS: tuple[Model, ...] = (
     ),
     Model(
         "rewards",
-        "paid on the way, in chance and in options: -1 + (4 + 3) / 2 + 1 / 2",
+        "rewards of edges, in chance and in options: -1 + (4 + 3) / 2 + 1 / 2",
         _table(
             s=decide({"rest": end(2), "work": _coin(1, 2, go("rich", reward=4), go("poor"), reward=-1)}),
             rich=end(3),
@@ -197,7 +197,7 @@ MODELS: tuple[Model, ...] = (
     ),
     Model(
         "free circle",
-        "going round costs nothing, so any number satisfies the equations there; the best way out is 3/4",
+        "the circle costs nothing, so any number satisfies the equations there; the best way out is 3/4",
         _table(s=decide({"to t": go("t"), "quit": end(_F(1, 4))}), t=decide({"to s": go("s"), "sell": end(_F(3, 4))})),
         lambda: {"s": _F(3, 4), "t": _F(3, 4)},
     ),

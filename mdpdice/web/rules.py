@@ -5,9 +5,9 @@ Every node is a row of whole numbers, and equal rows are written once:
 ====== ==============================================================================================
 kind   numbers, then nodes
 ====== ==============================================================================================
-END    payoff (an expression), how it is told (a text)
+END    payoff (an expression), what is said of it (a text)
 DECIDE player, what the actions look like, and with the dice that lie there; a node for each action
-CHANCE throw, reward, how it is told; a node for each outcome
+CHANCE throw, reward, what is said of it; a node for each outcome
 WHEN   condition (an expression); a node where it holds, and one where it does not, or the option is missing
 GO     core state, update, reward
 PASS   the same, and the other player is to move
@@ -46,7 +46,7 @@ def too_large(why: str) -> UnsupportedError:
 class Thrown:
     """A throw: its dice, its rolls, and which outcome of the distribution each of them is.
 
-    Dice of which one is thrown for the sake of another have no rolls, nor have too many dice: outcomes are drawn.
+    Where one die is thrown for the sake of another, or there are too many, there are no rolls: outcomes are drawn.
     """
 
     def __init__(self, dist: Dist[Any]) -> None:

@@ -267,7 +267,7 @@ def _read(wanted: Mapping[str, _Field], headers: Headers, body: bytes) -> dict[s
 
 
 def _file(request: Request) -> Response:
-    """A file of the page, by its name among those that there are."""
+    """Return a file of the page by its name, if it is one of the known ones."""
     name = request.path_params.get("name", "page.html")
     files = {path.name: path for path in STATIC.iterdir() if path.suffix in TYPES}
     if name not in files:

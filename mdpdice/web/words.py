@@ -164,7 +164,7 @@ class Words:
         return each if len(set(each)) > 1 else each[:1]
 
     def heard(self, core: Any, throw: int, edges: Sequence[Any]) -> int:
-        """How the outcomes of a throw are told, where they lose something and where not."""
+        """Return what is said of the outcomes of a throw, where they lose something and where not."""
         found = []
         for at, edge in enumerate(edges):
             may = losses(edge, self.rules)
@@ -187,7 +187,7 @@ class Words:
         return each[0] if each[0] == each[1] else [say(roll) for roll in rolls]
 
     def ending(self, core: Any, action: Any, outcome: Any, payoff: Any) -> int:
-        """How an end is told; -1 where its payoff says all."""
+        """Return what is said of an end; -1 where its payoff says all."""
         if type(self.look).ending is Look.ending:
             return -1
         try:

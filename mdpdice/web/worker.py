@@ -1,4 +1,4 @@
-"""Work that another process does: it can be watched, it can be stopped, and it has only so much time."""
+"""Work in another process: it can be watched and stopped, and its time is limited."""
 
 from __future__ import annotations
 

@@ -85,7 +85,7 @@ def common_multiple(denominators: Iterable[int]) -> int:
 def solve(rows: Sequence[Row], check: Callable[[], None] = lambda: None, closed: list[int] | None = None) -> list[Pair]:
     """Values of all unknowns, where ``sum_j |a_ij| <= d_i``; an `EndlessGainError` if there are none.
 
-    They are 0 in classes of states that are never left and gain nothing on a round, of which one state each is added
+    They are 0 in classes of states that are never left and gain nothing on a round; one state of each is added
     to `closed`.  `check` is called now and then, and may raise to stop the work.
     """
     plan = _Plan.of(rows)
@@ -282,7 +282,7 @@ def _long_rest(matrix: list[dict[int, int]], rhs: list[int], prime: int) -> Gene
 def _short_rest(matrix: list[dict[int, int]], rhs: list[int], prime: int) -> Generator[Ints, Ints, None]:
     """The same in machine words.
 
-    The rest stays below the sum of its row, so its low 64 bits tell it, and for these the division without
+    The rest stays below the sum of its row, so its low 64 bits determine it, and for these the division without
     remainder is a multiplication.  The digits of the right-hand side join it one by one.
     """
     n = len(matrix)

@@ -38,7 +38,7 @@ class Exact(AlwaysAvailable):
         Value of every node; with a horizon one list per stage.
     ``ties`` : ndarray of bool, shape (E,) or (horizon + 1, E)
         Which edges of decisions attain the value of their node when best play follows.  Not every choice
-        among them is an optimal policy where plays may go on for ever: to go round and round along them
+        among them is an optimal policy where plays may go on for ever: to follow a circle of them for ever
         is not.  The policy is.
     ``systems`` : int
         Linear systems solved; one per cyclic component and stage, if the first policy was right everywhere.
@@ -81,9 +81,9 @@ class Exact(AlwaysAvailable):
 
 
 class _Solve:
-    """One solve at work.
+    """One solve.
 
-    `value` are the rationals of the stage at work and `before` those of the stage that its decisions read,
+    `value` are the rationals of the current stage and `before` those of the stage that its decisions read,
     which is the same list where there are no stages.
     """
 
@@ -111,7 +111,7 @@ class _Solve:
         value = np.array(self.floats)
         if self.problem.horizon is None:
             return Candidate(value, self.policy)
-        # The stage at work says something about all of them.
+        # The number of the current stage covers all of them.
         stages = self.problem.horizon + 1
         return Candidate(np.tile(value, (stages, 1)), np.tile(self.policy, (stages, 1)))
 

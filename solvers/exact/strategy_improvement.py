@@ -79,7 +79,7 @@ def optimise(part: Part, policy: list[int], check: Callable[[], None]) -> Answer
 
 
 class _Search:
-    """Strategy improvement at work on a part without signs."""
+    """Strategy improvement on a part without signs."""
 
     def __init__(self, part: Part, policy: list[int], check: Callable[[], None]) -> None:
         self.part = part
@@ -165,7 +165,7 @@ class _Search:
     def require_totals(self) -> None:
         """Refuse where plays along moves that attain the value can go on for ever, and pay and collect in turns.
 
-        Where no move attains more, such plays gain nothing in the mean, so their totals go to and fro.
+        Where no move attains more, such plays gain nothing in the mean, so their totals go back and forth.
         """
         if not self.part.endless or not self.part.pays():
             return
@@ -274,7 +274,7 @@ class _Search:
             self.policy[node] = move
 
     def flee(self, player: Kind, error: EndlessGainError, options: Callable[[int], list[int]]) -> None:
-        """Replace a policy that loses without end by one that makes for the ends, or tell that there is none."""
+        """Replace a policy that loses without end by one that makes for the ends, or raise if there is none."""
         # The class that is never left, as long as its policy stands.
         around = self.reached([error.row])
         kinds = np.array([*self.part.kind, Kind.END])

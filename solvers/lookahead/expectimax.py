@@ -197,7 +197,7 @@ class Expectimax:
         if key in self._open:
             path = list(self._open)
             cycle = [entry[0] for entry in path[path.index(key) :]]
-            msg = "a play can go round here for ever by chance alone, so no depth ends the search; explore the game"
+            msg = "a play can cycle here for ever by chance alone, so no depth ends the search; explore the game"
             raise CycleError(msg, cycle=cycle, state=state)
         self._open[key] = None
         answer = yield from self._row(position.rows[0], depth, which, alpha, beta)

@@ -146,7 +146,7 @@ class _Rounds:
     def _first_decisions(self) -> list[Hashable]:
         network = explore(_first(self.game, {}))
         if cycle := find_cycle(network.indptr, network.dst):
-            msg = "a play can go round here for ever before the first decision; explore the game instead"
+            msg = "a play can cycle here for ever before the first decision; explore the game instead"
             raise CycleError(msg, cycle=[network.describe(node) for node in cycle])
         decisions = [network.state_of(int(node)) for node in np.flatnonzero(network.decides)]
         return [state for state in decisions if state is not None]

@@ -44,7 +44,7 @@ def propose(problem: Network, run: Run, max_iterations: int = 1000, direct: int 
 
 
 class _Solve:
-    """One solve at work: the values so far, and scratch space."""
+    """One solve: the values so far, and scratch space."""
 
     def __init__(self, problem: Network, run: Run, max_iterations: int, direct: int, sweeps: int) -> None:
         self.problem, self.run = problem, run
@@ -187,7 +187,7 @@ class _InfiniteError(ArithmeticError):
 
 @attrs.define(eq=False, slots=False)
 class _Search:
-    """Policy iteration at work on one block: what it starts from, and what is known of the block."""
+    """Policy iteration on one block: what it starts from, and what is known of the block."""
 
     solve: _Solve
     block: Block

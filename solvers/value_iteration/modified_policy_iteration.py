@@ -36,7 +36,7 @@ CLOSER = ((0.01, 0.2), (0.0, 0.01))
 TWO_THREADS_FROM_EDGES = 2_000_000
 """Edges from which two threads share a sweep: below, to start them takes longer."""
 AT_ONCE = 4_000_000
-"""Edges between two looks at the clock: some hundredths of a second."""
+"""Edges between two checks of the time: some hundredths of a second."""
 
 
 def propose(problem: Network, run: Run, max_sweeps: int) -> tuple[Candidate, bool] | None:
@@ -118,7 +118,7 @@ class Sweeps:
         self.taken = (self.ptr, self.end, np.empty(room, dtype=dst.dtype), np.empty(room), np.zeros(count))
 
     def each(self, work: Callable[[int, int], Any]) -> list[Any]:
-        """Have every part of the decisions done, with a look at the clock before each."""
+        """Do the work for every part of the decisions, and check the time before each."""
 
         def checked(part: tuple[int, int]) -> Any:
             self.run.check()
@@ -221,7 +221,7 @@ class Sweeps:
             self.value[self.mine] += 0.5 * ahead * (below + above)
 
     def partial(self) -> Candidate:
-        """What there is: one more backup gives the bounds."""
+        """Return the candidate so far; one more backup gives its bounds."""
         value = np.zeros(len(self.value))
         found = self.backup(value, 0, len(self.decisions))
         return self.bounded(value, self.policy.copy(), self.moves([found]))

@@ -23,7 +23,7 @@ from mdpdice.numerics.regions import components, ending_ranks
 from mdpdice.solvers.value_iteration import modified_policy_iteration, newton
 
 BUDGET = 1 << 23
-"""Work between two looks at the clock, in edges: less than a tenth of a second."""
+"""Work between two checks of the time, in edges: less than a tenth of a second."""
 
 SLACK = 1.07
 """Widens the bounds a little, for the rounding of their own computation."""
@@ -299,7 +299,7 @@ def _staged(problem: Network, run: Run, max_sweeps: int) -> Candidate:
         try:
             settled &= blocks.settle(operator, value[k], policy[k], (aim, aim), max_sweeps)
         except SolveInterrupted:
-            # This stage starts anew then.
+            # This stage then starts again.
             value[k:], policy[k:], value[k:, ends] = 0.0, -1, problem.payoff[ends]
             run.save(state, blocks.sweeps, now=True)
             raise

@@ -98,7 +98,7 @@ EXPECTED: dict[str, list[str]] = {
     "school_bob": [
         # The best play is a published kind of number; Bob is evaluated in tests/school by five back-ends.
         r"the best play 132\.339610477, Bob 127\.733620282",
-        r"he loses 4\.605990195 points a game",
+        r"Bob loses 4\.605990195 points a game",
         r"turn  4  1\.0803",
         r"turn 15  0\.0000",
         r"reroll +reroll +3\.419  1\.1912",

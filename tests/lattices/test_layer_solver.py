@@ -281,7 +281,7 @@ def test_states_that_there_are_not():
     for state, words in (
         ("turn", "does not tell the counters"),
         (At("other", mine=0, theirs=0, turn=0), "not in the core"),
-        (At("turn", mine=0, theirs=0), "it tells nothing of turn; a state of this game is At"),
+        (At("turn", mine=0, theirs=0), "it lacks turn; a state of this game is At"),
         (At("turn", mine=0, theirs=0, turn=1), "cannot be reached"),
     ):
         with pytest.raises(UnknownStateError, match=words):

@@ -26,8 +26,8 @@ FORM = "a state of this game is At(core, upper=..., lower=...)"
 WRONG = [
     ("climb", f"state 'climb' does not tell the counters; {FORM}"),
     (("climb", 0, 0), f"does not tell the counters; {FORM}"),
-    (At("climb", upper=1), f"it tells nothing of lower; {FORM}"),
-    (At("climb"), f"it tells nothing of upper and lower; {FORM}"),
+    (At("climb", upper=1), f"it lacks lower; {FORM}"),
+    (At("climb"), f"it lacks upper and lower; {FORM}"),
     (At("climb", uper=1, lower=1), f"there is no counter 'uper', did you mean 'upper'; {FORM}"),
     (At("climb", upper=1, lower=1, zebra=0), f"there is no counter 'zebra'; {FORM}"),
     (At("climb", upper=9, lower=1), "upper has the values range(0, 4)"),

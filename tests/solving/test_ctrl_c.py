@@ -221,7 +221,7 @@ def test_while_exploring():
             os.kill(os.getpid(), signal.SIGINT)
         return decide({"on": go(n + 1), "stop": end(n)})
 
-    with pytest.raises(SolveInterrupted, match="before a solver was at work") as caught:
+    with pytest.raises(SolveInterrupted, match="before a solver started") as caught:
         solve(Game.of(start=0, node=node))
     assert caught.value.partial is None
 
@@ -229,7 +229,7 @@ def test_while_exploring():
 def test_cancelled_while_exploring():
     cancel = threading.Event()
     game = Game.of(start=0, node=lambda n: cancel.set() or decide({"on": go(n + 1), "stop": end(n)}))
-    with pytest.raises(SolveInterrupted, match="cancelled before a solver was at work"):
+    with pytest.raises(SolveInterrupted, match="cancelled before a solver started"):
         solve(game, cancel=cancel)
 
 

@@ -74,7 +74,7 @@ def test_out_of_memory():
 
 def test_hang():
     began = time.monotonic()
-    with pytest.raises(PluginError, match="'rogue' was still at work after time_limit=1 s") as caught:
+    with pytest.raises(PluginError, match="'rogue' was still running after time_limit=1 s") as caught:
         solve(GAME, solver=isolated("hang", time_limit=1))
     assert caught.value.limit == 1
     assert time.monotonic() - began < 8

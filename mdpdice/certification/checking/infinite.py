@@ -28,7 +28,7 @@ def check_infinite(network: Network, infinite: Bools, policy: Ints, trap: Bools,
     infinite : ndarray of bool, shape (N,)
         The claim.
     policy : ndarray of int64, shape (N,)
-        What he plays there.
+        What that player does there.
     trap : ndarray of bool, shape (N,)
         Marked nodes that the policy never leaves.
     rank : ndarray of int64, shape (N,)
@@ -185,7 +185,7 @@ def check_missed(network: Network, infinite: Bools, policy: Ints) -> bool:
     infinite : ndarray of bool, shape (N,)
         The claim.
     policy : ndarray of int64, shape (N,)
-        What he plays there.
+        What that player does there.
     """
     # What comes after a node that is not claimed is as good as the goal.
     goal = ~infinite | ((network.kind == Kind.END) & (network.payoff == 0))

@@ -418,8 +418,8 @@ def _taken(first, lanes, core, claim, tables, rooms, room, live, near):
 def inner_reads(reads, layer, points, blocks, targets, place, ahead, early):
     """Where in a layer something is read, into `ahead`, with -1 if it is elsewhere; and what is read `early`.
 
-    That is what `passes` read before they have computed it.  `place` tells which of the points in the blocks a point
-    is, and anything for other points.
+    That is what `passes` read before they have computed it.  `place` gives the number of a point among
+    those in the blocks, and is arbitrary for other points.
     """
     start, end = blocks[0], blocks[-1]
     number = layer[points[start]]
