@@ -138,7 +138,7 @@ class Run:
         self._offers[:] = [make]
 
     def offered(self) -> Candidate | None:
-        """The candidate so far, if the back-end has offered one."""
+        """Return the candidate so far, if the back-end has offered one."""
         return self._offers[0]() if self._offers else None
 
     def resume(self, arrays: Mapping[str, NDArray[Any]]) -> bool:
@@ -286,7 +286,7 @@ def _entry_points() -> dict[str, EntryPoint]:
 
 @functools.lru_cache(maxsize=4)
 def _registered(look: Callable[..., Any], _path: tuple[str, ...]) -> dict[str, EntryPoint]:
-    """The entry points by name; reading the metadata of everything on the path takes longer than a small solve."""
+    """Read the entry points by name; the metadata of all that is installed take longer than a small solve."""
     found: dict[str, EntryPoint] = {}
     for point in sorted(look(group=GROUP), key=lambda p: not p.value.startswith("mdpdice.")):
         if point.name in found and found[point.name].value != point.value:

@@ -39,7 +39,7 @@ def njit(function: F) -> F:
 
 
 def inlined(function: F) -> F:
-    """The same for what is called once per node: a call with arrays costs as much as the work on a short row."""
+    """Compile and inline what is called once per node: a call with arrays costs as much as a short row."""
     return _compiled(function, inline="always")
 
 

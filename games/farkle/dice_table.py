@@ -139,7 +139,7 @@ def other_editions(die: Die) -> list[Die]:
 
 
 def source(die: Die) -> str:
-    """The repository on github.com from which the weights of a die of the table come."""
+    """Return the repository on github.com from which the weights of a die of the table come."""
     return _FROM[die.name.rpartition("/")[0]]
 
 

@@ -236,7 +236,7 @@ def _thrown(dice: Dice, rules: Rules, jokers: int) -> Floats:
 
 @functools.cache
 def _offers(rules: Rules, jokers: int) -> tuple[list[dict[Counts, int]], Ints, Ints, Ints, Ints]:
-    """What count vectors offer, for 1 to 6 dice: their places, most points to bank, and selections in a row.
+    """Return what count vectors offer, for 1 to 6 dice: their places, most points to bank, and selections in a row.
 
     Of the selections: where those of each vector start, their points, and how many dice they leave.
     """

@@ -101,7 +101,7 @@ class Race(Game[str, Action]):
     turn = Counter(lambda game: range(game.goal))
 
     def progress(self) -> Any:
-        """The sum of the scores."""
+        """Return the sum of the scores."""
         return self.mine + self.theirs
 
     def start(self) -> str:

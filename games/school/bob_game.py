@@ -74,7 +74,7 @@ class BobGame(Rules, Game[State, Never]):
         return self.open
 
     def node(self, state: State, /) -> Node[State, Never]:
-        """The points of a whole turn, then the combination that it ends with."""
+        """Roll the points of a whole turn, then the combination that it ends with."""
         turns = self.turns
         if isinstance(state, Scored):
             weights = turns.weight[turns.place[state.open]].tolist()
@@ -92,7 +92,7 @@ class BobGame(Rules, Game[State, Never]):
         return bob_turns(plain(self), reachable(self.open))
 
     def action(self, names: Open, dice: Dice, rerolls_left: int) -> Action:
-        """What Bob does with a roll in ascending order, as `mdpdice.games.school.bob.bob` finds it, but looked up."""
+        """Look up what Bob does with a roll in ascending order; `mdpdice.games.school.bob.bob` computes the same."""
         turns, roll = self.turns, ROLLS.index(dice)
         what = int(turns.choice[turns.place[names], rerolls_left, roll])
         if what < 0:

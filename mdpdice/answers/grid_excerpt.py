@@ -43,7 +43,7 @@ class _Part(NamedTuple):
 
 
 def excerpt(table: GridValues, where: Mapping[str, Any], max_states: int) -> NodeValues:
-    """The states of a lattice that have given counters and fields; see `Solution.excerpt`."""
+    """Return the states of a lattice that have given counters and fields; see `Solution.excerpt`."""
     layers = table.layers
     lattice, program = layers.lattice, layers.program
     cores, points = _chosen(layers, where)
@@ -116,7 +116,7 @@ def _chosen(layers: Layers, where: Mapping[str, Any]) -> tuple[Ints, Ints]:
 
 
 def _parts(layers: Layers, core: int, tables: Tables, rows: Floats, reached: Bools) -> Iterator[_Part]:
-    """The states of one core state, by the node that they stand for where there is a switch."""
+    """Yield the states of one core state, by the node that they stand for where there is a switch."""
     lattice, program = layers.lattice, layers.program
     own = int(lattice.state_node[core])
     value = rows[program.row[own]]

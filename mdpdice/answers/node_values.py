@@ -91,7 +91,7 @@ class NodeValues:
         return self.exact[steps_of(self.network, steps_left) or 0][self._node(state)]
 
     def kind(self, state: Hashable) -> Kind:
-        """What happens in a state."""
+        """Return the node of a state."""
         return Kind(int(self.network.kind[self._node(state)]))
 
     def reaches(self, state: Hashable) -> bool:

@@ -130,7 +130,7 @@ def find_bounds(
         return None
 
     def errors() -> Iterator[tuple[Floats, Floats]]:
-        """What to take off `value` and to add to it, the cheapest first."""
+        """Yield what to take off `value` and to add to it, the cheapest first."""
         if problem.factor < 1:
             w = _discounted(problem, rows, check)
             if w is not None:
@@ -160,7 +160,7 @@ def _ranks(problem: Network) -> Ints | None:
 
 
 def _ranked(ranks: Ints) -> inequalities.Witness:
-    """The witness without groups, which is the same for both bounds."""
+    """Return the witness without groups, which is the same for both bounds."""
     none, zero = np.broadcast_to(np.int64(-1), 2 * len(ranks)), np.broadcast_to(np.int64(0), 2 * len(ranks))
     # A rank that all nodes share needs no memory.
     return inequalities.Witness(none, np.tile(ranks, 2) if any(ranks.strides) else zero, zero)
@@ -192,7 +192,7 @@ def _undiscounted(
     check: Callable[[], None],
     lengths: Floats | None,
 ) -> tuple[Floats, Floats] | None:
-    """What to take off `value` and to add to it."""
+    """Return what to take off `value` and to add to it."""
     from mdpdice.numerics.kernels import residuals as kernels
 
     follow = policy.copy()
@@ -218,7 +218,7 @@ def _are_numbers(claimed: Any, n: int) -> bool:
 
 
 def _lengths(problem: Network, follow: Ints) -> Floats | None:
-    """Expected number of nodes before the end along the edges of `follow`, roughly."""
+    """Return the expected number of nodes before the end along the edges of `follow`, roughly."""
     chance = problem.kind == Kind.CHANCE
     decides = problem.decides
     # Plays go through a decision to what follows; a decision with a chance node ahead needs no unknown of its own.

@@ -52,7 +52,7 @@ def _told(what: str, found: list[kept.Entry]) -> tuple[dict[str, Any], list[str]
 
 
 def _question(path: Path) -> dict[str, Any]:
-    """What a kept answer answers; nothing where it cannot be read."""
+    """Return what a kept answer answers; nothing where it cannot be read."""
     import numpy as np  # not for --help
 
     with contextlib.suppress(Exception), np.load(path, allow_pickle=False) as file:

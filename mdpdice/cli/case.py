@@ -55,12 +55,12 @@ class Case(NamedTuple):
         return self.game.sense if self.objective is None else self.objective.wanted(self.game)
 
     def data(self) -> dict[str, Any]:
-        """The question as JSON data."""
+        """Return the question as JSON data."""
         asked: dict[str, Any] = {"game": self.name, "parameters": self.given, "horizon": self.horizon}
         return {**asked, "objective": self.objective_text, "sense": self.sense}
 
     def rows(self) -> list[tuple[str, str]]:
-        """The question as rows for people."""
+        """Return the question as rows for people."""
         from mdpdice.answers.answer import question_text
         from mdpdice.cli.catalogue import summary
         from mdpdice.cli.game_parameters import show
@@ -95,7 +95,7 @@ class Case(NamedTuple):
             raise click.ClickException(f"{reason}: {therefore}")
 
     def position(self, text: str) -> Hashable:
-        """The state of a text."""
+        """Return the state of a text."""
         try:
             state: Hashable = self.look.read_state(text)
             hash(state)
@@ -124,7 +124,7 @@ class Case(NamedTuple):
         network: bool = False,
         **more: Any,
     ) -> mdpdice.Solution:
-        """The kept answer (see `kept`), or that of `make`, by default of `solve` with `more`, which is kept then."""
+        """Return the kept answer (see `kept`), or make and keep one: by `make`, else by `solve` with `more`."""
         found = self.kept(solver, network=network)
         if found is None:
             found = self.solve(solver, **more) if make is None else make()
@@ -164,7 +164,7 @@ class Case(NamedTuple):
             kept.keep(question, lambda path: write_kept(solution, path, self.game, question))
 
     def tables(self, make: Callable[[], dict[str, Any]], **more: Any) -> dict[str, Any]:
-        """What `make` tells of a solution, with its ``tables``; kept like an answer, by what is `more` asked."""
+        """Return what `make` makes of a solution, with its ``tables``; kept under the question `more`."""
         import attrs
 
         from mdpdice.solving import kept
@@ -181,7 +181,7 @@ class Case(NamedTuple):
         return found
 
     def question(self, **more: Any) -> dict[str, Any] | None:
-        """What tells a kept answer from all others, `more` among it; None where nothing is kept."""
+        """Return what distinguishes a kept answer from all others, `more` included; None where nothing is kept."""
         from mdpdice.solving.kept import folder
         from mdpdice.solving.problem import library_version
         from mdpdice.solving.sources import source_hash
@@ -244,7 +244,7 @@ def open_case(
 
 
 def solver_of(text: str) -> str | mdpdice.Solver:
-    """The back-end of a name, or of ``lookahead:DEPTH``."""
+    """Return the back-end of a name, or of ``lookahead:DEPTH``."""
     name, colon, depth = text.partition(":")
     check_solver(name)
     if not colon:

@@ -81,7 +81,7 @@ def check(case: Case, endless: bool, seed: int) -> Answer:
 
 
 def _play(case: Case, generator: random.Random) -> Iterator[str]:
-    """A play at random, in words; what stops it is its last line."""
+    """Yield a play at random, in words; what stops it is its last line."""
     from mdpdice.policies.playthrough import play
     from mdpdice.policies.telling import Teller
 

@@ -75,7 +75,7 @@ def _outcomes(
 
 
 def _spread(case: Case, found: mdpdice.Outcomes) -> dict[str, Any]:
-    """A distribution as JSON data."""
+    """Return a distribution as JSON data."""
     levels = [level for level in LEVELS if found.missing < min(level, 1 - level)]
     moments = {"mean": found.mean, "variance": found.variance, "sd": math.sqrt(found.variance)}
     return {

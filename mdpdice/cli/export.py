@@ -127,7 +127,7 @@ def _page(name: str, pairs: tuple[str, ...], path: str, sense: Any, seats: tuple
 
 
 def _source(name: str, pairs: tuple[str, ...], *, counters: bool) -> tuple[Any, int | None]:
-    """The network of a game or of a file, and None; with `counters` the lattice if it has any, and its points."""
+    """Return the network of a game or file, and None; with `counters` the lattice, if any, and its points."""
     from mdpdice.formats import FORMATS, Model, read_file
     from mdpdice.modelling.counters import axes
 

@@ -118,7 +118,7 @@ def failures() -> Iterator[None]:
 
 
 def command_words(message: str) -> str:
-    """A message with what to write on the command line in the place of what to write in Python."""
+    """Return a message with what to write on the command line in the place of what to write in Python."""
     words = {
         "such as max_states=": "such as --max-states ",
         " max_places=": " --max-lines ",

@@ -94,7 +94,7 @@ def import_(
 
 
 def _start(text: str) -> dict[int, Fraction]:
-    """The states of ``3`` or ``0:1/2,3:1/2``, with their chances."""
+    """Return the states of ``3`` or ``0:1/2,3:1/2``, with their chances."""
     found: dict[int, Fraction] = {}
     for part in text.split(","):
         state, colon, chance = part.partition(":")

@@ -41,7 +41,7 @@ def limit_options(function: F) -> F:
 
 
 def limits() -> dict[str, Any]:
-    """The limits of the command that is being run, as `mdpdice.solve` takes them."""
+    """Return the limits of the command that is being run, as `mdpdice.solve` takes them."""
     context = click.get_current_context(silent=True)
     asked = {} if context is None else dict(context.meta.get(_LIMITS, {}))
     if "time_limit" in asked:
@@ -50,7 +50,7 @@ def limits() -> dict[str, Any]:
 
 
 def most_states(default: int = MOST_STATES) -> int:
-    """The limit of states alone, as `mdpdice.explore` takes it."""
+    """Return the limit of states alone, as `mdpdice.explore` takes it."""
     return int(limits().get("max_states", default))
 
 

@@ -46,7 +46,7 @@ class Asked(NamedTuple):
 def read_objective(
     text: str | None, sense: Sense | None, usual: Sense, horizon: int | None, read_state: Reading
 ) -> Asked:
-    """The objective of a text, see `FORMS`, and a `click.UsageError` where it is none.
+    """Return the objective of a text, see `FORMS`, and a `click.UsageError` where it is none.
 
     The player to move wants `sense`, if that was said, and by the game what is `usual`; a `horizon` may be asked beside
     it, and states are read by `read_state`.

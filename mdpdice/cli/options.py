@@ -60,13 +60,13 @@ def _positive(_ctx: click.Context, _option: click.Parameter, value: float) -> fl
 
 
 def parameters_option(more: str = "") -> Callable[[F], F]:
-    """The option ``-p``; `more` is said behind its help."""
+    """Return the option ``-p``; `more` is said behind its help."""
     told = f"A parameter of the game; may be repeated.{more}"
     return click.option("-p", "pairs", metavar="KEY=VALUE", multiple=True, help=told)
 
 
 def to_option(about: str, *, required: bool = False) -> Callable[[F], F]:
-    """The option ``--to``, a file to write."""
+    """Return the option ``--to``, a file to write."""
     return click.option("--to", "path", metavar="FILE", type=NewFile(), required=required, help=about)
 
 

@@ -187,7 +187,7 @@ class Match:
         return "" if opinion is None else f" (worth {opinion:.4g})"
 
     def summary(self) -> Iterator[str]:
-        """What the plays brought every seat, and who won them."""
+        """Yield what the plays brought every seat, and who won them."""
         wanted, rounds = -1 if self.case.sense == "min" else 1, len(self.results)
         race = self.alone or all(abs(one) <= 1 for each in self.results for one in each)
         for seat, who in enumerate(self.who) if rounds else ():
@@ -197,7 +197,7 @@ class Match:
             yield f"{who and f'{who}: '}{mean}{' on average' * (rounds > 1)}{wins if who and race else ''}"
 
     def review(self) -> Iterator[dict[str, Any]]:
-        """What people lost by their decisions, told and as data."""
+        """Return what people lost by their decisions, in words and as data."""
         look, lost_by = self.case.look, dict.fromkeys((seat for seat, _, _ in self.decided), 0.0)
         for seat, turn, chosen in self.decided:
             if not (rows := self.table.ranked(turn)):
@@ -213,7 +213,7 @@ class Match:
             self.say(f"{self.who[seat] or 'you'} lost {lost:.6g} in all")
 
     def record(self) -> str:
-        """The question, and what happened."""
+        """Return the question, and what happened."""
         return "\n".join([*self._head(), "", *self.told]) + "\n"
 
     def _head(self) -> Iterator[str]:

@@ -96,7 +96,7 @@ def _answer(
     *,
     ok: bool,
 ) -> Answer:
-    """The tables as they are wanted: printed, or written to a file."""
+    """Return the tables as they are wanted: printed, or written to a file."""
     if asked.path:
         told = [f"note: {note}" for note in case.notes()]
         if "value" in data:
@@ -134,7 +134,7 @@ def _write(asked: SimpleNamespace, tables: list[mdpdice.Table], title: str, abou
 
 
 def _written_out(case: Case, asked: SimpleNamespace) -> mdpdice.Network | None:
-    """The network of a game that would be solved on its lattice, which a list of all decisions needs; else None."""
+    """Return the network of a game that `solve` keeps on its lattice, for lists of all decisions; else None."""
     if solver_of(asked.solver) != "auto" or ((asked.rows or asked.where) and not asked.save):
         return None
     lattice, layers = compiled(case, case.objective)
@@ -174,7 +174,7 @@ def _too_many(case: Case, states: int) -> click.UsageError:
 
 
 def _of_rules(case: Case, name: str | None = "") -> list[mdpdice.Table]:
-    """The tables that need no solution."""
+    """Return the tables that need no solution."""
     asked = name not in (None, DECISIONS) and case.horizon is None and case.objective is None
     return case.look.tables(None) if asked else []
 

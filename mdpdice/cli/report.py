@@ -95,7 +95,7 @@ def report(case: Case, path: str, solver: str) -> Answer:
 
 
 def _question(case: Case) -> str:
-    """The game and what is asked of it, as words of a command."""
+    """Return the game and what is asked of it, as words of a command."""
     asked = [case.name, *(word for pair in case.pairs for word in ("-p", pair))]
     asked += [] if case.horizon is None else ["--horizon", str(case.horizon)]
     return shlex.join([*asked, *([] if case.objective is None else ["--objective", case.objective_text])])

@@ -51,7 +51,7 @@ def large(case: Case, lattice: mdpdice.Lattice | None = None, *, needs_network: 
 
 
 def spread_out(case: Case, lattice: mdpdice.Lattice, names: Sequence[str | None]) -> mdpdice.Lattice:
-    """The lattice of a game with rewards that differ kept apart, so that totals spread as they do in play.
+    """Return the lattice of a game with rewards that differ kept apart, so that totals spread as they do in play.
 
     A policy in a file belongs to the lattice as it was solved, and is left there.
     """

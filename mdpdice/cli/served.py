@@ -68,7 +68,7 @@ class Hall:
         self.folder.cleanup()
 
     def games(self) -> list[dict[str, Any]]:
-        """What is said of each game."""
+        """Return what is said of each game."""
         with self._listing:
             self._told = self._told or [self._about(name) for name in self.names]
             return self._told
@@ -94,12 +94,12 @@ class Hall:
         return about
 
     def room(self, name: str, pairs: tuple[str, ...]) -> Room:
-        """The one room for a game with these parameters."""
+        """Return the one room for a game with these parameters."""
         with self.lock:
             return self._room(name, pairs)
 
     def open(self, name: str, parameters: Mapping[str, Any]) -> Room:
-        """The room for a game with these parameters, which are JSON data; a `click.UsageError` where they are wrong."""
+        """Return the room for a game with these parameters (JSON data); a `click.UsageError` if they are wrong."""
         if name not in self.names:
             raise click.UsageError(f"no game is called {name!r} here; there are {', '.join(self.names)}")
         pairs = tuple(f"{key}={show(value)}" for key, value in sorted(parameters.items()))
@@ -133,7 +133,7 @@ class Room:
         return not for_two(self.case.game)
 
     def solution(self, most: int = MOST_STATES) -> mdpdice.Solution:
-        """The answer, looked for among so many states; raises `Working` until it is there, or why it was not found."""
+        """Return the answer; raise `Working` until it is there, or the reason why it was not found."""
         if self.found is not None:
             return self.found
         work, hall, case = self._works.get(most), self.hall, self.case
@@ -157,14 +157,14 @@ class Room:
         Path(file).unlink()
 
     def followed(self, turn: Turn) -> mdpdice.Network | None:
-        """The network on which best play of one player is followed from a turn; None where that is not known."""
+        """Return the network on which best play of one player is followed from a turn; None where that is not known."""
         if self.found is None or self.found.lattice is not None or not self.alone:
             return None
         network, own = self.found.network, self.case.game.canonical(turn.state) == turn.state
         return network if own and not network.averaged and network.discount == 1 else None
 
     def goals(self, turn: Turn) -> dict[str, dict[Any, float]]:
-        """The chances of the goals of the game behind every action, where best play is followed and pays at its end."""
+        """Return the chances of the game's goals after every action, if best play is known and pays at the end."""
         network = self.followed(turn)
         if network is None or network.reward.any():
             return {}
@@ -194,7 +194,7 @@ class Room:
         return self._tables
 
     def decide(self, text: str, policy: str) -> dict[str, Any]:
-        """What a policy does in the state of a text, and what it thinks of the actions there."""
+        """Return what a policy does in the state of a text, and what it thinks of the actions there."""
         case, rules = self.case, playthrough.plain(self.case.game)
         state = case.position(text)
         if (turn := playthrough.turn_at(rules, state)) is None:
@@ -264,7 +264,7 @@ class _Seating(Table):
         return self.human(turn)
 
     def optimum(self, max_states: int = MOST_STATES) -> Solved:
-        """The optimal play."""
+        """Return the optimal play."""
         self._solved = self._solved or Solved(self.game, self.room.solution(max_states))
         return self._solved
 
@@ -365,7 +365,7 @@ class Sitting(Match):
         return note
 
     def ranked(self, turn: Turn) -> list[tuple[Any, float, float]]:
-        """The actions, best first, with their values and losses; a `click.UsageError` where they are not known."""
+        """Return the actions, best first, with values and losses; a `click.UsageError` if they are unknown."""
         if not (rows := self.table.ranked(turn)):
             assert isinstance(self.table, _Seating)
             raise click.UsageError(self.table.remark)

@@ -33,7 +33,7 @@ def infinite_data(reason: str) -> dict[str, Any]:
 
 
 def enclosed_data(known: mdpdice.Enclosure, epsilon: float) -> dict[str, Any]:
-    """A value that the game knows."""
+    """Return a value that the game knows."""
     proved = known.width <= epsilon
     status = mdpdice.Status.CERTIFIED if proved else mdpdice.Status.UNCERTIFIED
     reason = "" if proved else f"the interval has relative width {known.width:.3g}"
@@ -53,7 +53,7 @@ def may_bust(case: Case, totals: Floats) -> bool:
 
 
 def meaning(case: Case, found: mdpdice.Solution, state: Hashable) -> str:
-    """What the value of a state is, and whose, in a few words."""
+    """Return what the value of a state is, and whose, in a few words."""
     from mdpdice.looks import parted
 
     game, network = case.game, found.lattice or found.network
@@ -83,7 +83,7 @@ def _won_or_lost(case: Case, found: mdpdice.Solution) -> bool:
 
 
 def value_rows(data: dict[str, Any]) -> list[tuple[str, str]]:
-    """What was proved, as rows for people."""
+    """Return what was proved, as rows for people."""
     value = data["value"]
     told = figure(value) if value is not None else f"not proved; the estimate is {figure(data['estimate'])}"
     rows = [("value", told)]
@@ -96,7 +96,7 @@ def value_rows(data: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def proof_row(data: dict[str, Any]) -> tuple[str, str]:
-    """What was proved and how, as one row for people."""
+    """Return what was proved and how, as one row for people."""
     interval = f"[{figure(data['lower'])}, {figure(data['upper'])}]"
     reason = f"; {data['reason']}" if data["reason"] else ""
     if data["value"] is None:

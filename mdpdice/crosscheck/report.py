@@ -126,7 +126,7 @@ class Report:
         return [entry.solution for entry in self.entries if entry.solution is not None]
 
     def table(self) -> str:
-        """The report as lines of text."""
+        """Return the report as lines of text."""
         rows = [["solver", "status", "value", "lower", "upper", "width", "seconds"]]
         notes = []
         for entry in self.entries:
@@ -152,7 +152,7 @@ class Report:
         return "\n".join([*lines, *notes, judged, compared, *(f"! {text}" for text in self.problems), verdict])
 
     def to_json(self) -> str:
-        """The report as a JSON object."""
+        """Return the report as a JSON object."""
         entries = []
         for entry in self.entries:
             data: dict[str, Any] = {name: getattr(entry, name) for name in ("solver", "outcome", "message")}
@@ -279,7 +279,7 @@ def _floors(at_least: Mapping[str, int] | None) -> dict[str, int]:
 
 
 def _missing(counts: Mapping[str, int], floors: Mapping[str, int]) -> Iterator[str]:
-    """What was asked for and not reached."""
+    """Yield what was asked for and not reached."""
     for name, floor in floors.items():
         found = counts[name]
         if found < floor and name == "independent":
@@ -323,7 +323,7 @@ def _enter(problem: Problem, solver: str | Solver, epsilon: float, progress: Pro
 
 
 def _independent(ran: Sequence[Entry]) -> int:
-    """Number of groups of back-ends that did not ask each other."""
+    """Return the number of groups of back-ends that did not ask each other."""
     group = {entry.solver: entry.solver for entry in ran}
     for entry in ran:
         for other in entry.asked:

@@ -193,7 +193,7 @@ class _CoreTraversal(Traversal[dict[str, Any]]):
         return _Lottery(edges, nums, common)
 
     def _leaf(self, edge: Any, guard: int) -> _Edge:
-        """An edge that is neither chance nor a condition."""
+        """Return an edge that is neither chance nor a condition."""
         key = self._edge(edge)
         if type(edge) is End:
             return key, guard, -1, -1
@@ -217,7 +217,7 @@ class _CoreTraversal(Traversal[dict[str, Any]]):
             stack.extend((side, under) for side, under in reversed(both) if under is not None)
 
     def _option_cases(self, option: Any) -> Iterator[tuple[Any, int]]:
-        """The same for an option, which a condition may take away."""
+        """Yield the same for an option, which a condition may take away."""
         stack = [(option, -1)]
         while stack:
             for branch, guard in self._cases(*stack.pop()):
@@ -272,7 +272,7 @@ class _CoreTraversal(Traversal[dict[str, Any]]):
     # --- the lattice --------------------------------------------------------
 
     def finish(self) -> dict[str, Any]:
-        """The fields of `mdpdice.lattices.lattice.Lattice`."""
+        """Return the fields of `mdpdice.lattices.lattice.Lattice`."""
         fields, first_end = self.assemble(self.totals)
         n_nodes = len(fields["kind"])
         payoff = np.full(n_nodes, -1, dtype=np.int32)

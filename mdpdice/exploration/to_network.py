@@ -270,7 +270,7 @@ class _FlatTraversal(Traversal[Network]):
         return super()._edge(edge)
 
     def _general_lottery(self, node: Chance[Any]) -> tuple[list[int], list[int], dict[int, Any] | None]:
-        """The same for chance inside chance, for rewards, and without merging."""
+        """Do the same for chance inside chance, for rewards, and without merging."""
         entries = []
         for edge, weight, paid, _ in self._leaves(node):
             key = self._edge(edge)
@@ -282,7 +282,7 @@ class _FlatTraversal(Traversal[Network]):
         return [key for key, _, _ in entries], nums, rewards
 
     def finish(self) -> Network:
-        """The network of the rows."""
+        """Return the network of the rows."""
         fields, first_end = self.assemble()
         kind, dst = fields["kind"], fields["dst"]
         payoffs = self.payoffs | {first_end + at: value for at, value in enumerate(self.ends)}

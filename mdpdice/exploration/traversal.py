@@ -146,7 +146,7 @@ class Traversal(abc.ABC, Generic[R]):
         return position
 
     def _call(self, function: Callable[..., Any], *args: Any) -> Any:
-        """What a function of the game gives; an error names it and its state."""
+        """Return what a function of the game gives; an error names it and its state."""
         what = f"{getattr(function, '__name__', 'the game')}()"
         return ask(function, *args, what=what, state=args[0] if args else None)
 
@@ -257,7 +257,7 @@ class Traversal(abc.ABC, Generic[R]):
 
     @abc.abstractmethod
     def finish(self) -> R:
-        """What all rows make together."""
+        """Return what all rows make together."""
 
     def _append(self, kind: int, keys: list[int], nums: list[int], rewards: dict[int, Any] | None) -> None:
         """Write one row; `nums` are the weights of a chance node."""
@@ -297,7 +297,7 @@ class Traversal(abc.ABC, Generic[R]):
         raise not_an_edge_error(edge)
 
     def _exact(self, value: Any) -> Any:
-        """A reward that can be added to others without rounding."""
+        """Return a reward that can be added to others without rounding."""
         return value if type(value) is int else Fraction(finite_number(value, "reward"))
 
     def _merged(self, entries: list[tuple[K, Fraction, Any]]) -> list[tuple[K, Fraction, Any]]:
@@ -339,7 +339,7 @@ class Traversal(abc.ABC, Generic[R]):
     # --- the end ------------------------------------------------------------
 
     def assemble(self, totals: Sequence[int] | None = None) -> tuple[dict[str, Any], int]:
-        """The fields that networks and lattices have in common, and the node of the first inline end."""
+        """Return the fields that networks and lattices have in common, and the node of the first inline end."""
         if self.flips and MIN_KIND in self.kinds:
             msg = "a game uses either pass_to (payoffs seen by the mover) or player=1 (payoffs of player 0), not both"
             raise GameError(msg)
@@ -373,7 +373,7 @@ class Traversal(abc.ABC, Generic[R]):
 
 
 def dead_end_error() -> DeadEndError:
-    """The error for a decision that offers nothing."""
+    """Return the error for a decision that offers nothing."""
     msg = "a decision without an available option; end the play here, or give it an option"
     return DeadEndError(msg)
 

@@ -53,7 +53,7 @@ MAX_NODES = 2000
 
 
 def from_networkx(graph: Any) -> Network:
-    """A network from a directed graph of networkx with the attributes listed above.
+    """Return a network from a directed graph of networkx with the attributes listed above.
 
     Parameters
     ----------
@@ -144,7 +144,7 @@ def _kind(data: Any, edges: list[Any], state: Hashable) -> Kind:
 
 
 def _numbers(items: Iterable[tuple[Any, Any]], what: str, size: int) -> tuple[Floats, dict[int, Fraction]]:
-    """An attribute of all nodes or edges as floats, and exactly where no float equals it."""
+    """Return an attribute of all nodes or edges as floats, and exactly where no float equals it."""
     given = (as_reward(data.get(what, 0), what, {"state": state}) for state, data in items)
     return split_exact(size, dict(enumerate(map(Fraction, given))))
 

@@ -283,7 +283,7 @@ class _Writer:
         return least < low, most > high
 
     def _when(self, edge: int, *, option: bool = False) -> str:
-        """What must hold for an edge to be there, besides the node."""
+        """Return what must hold for an edge to be there, besides the node."""
         found = [self.guards[self.guard[edge]]] if self.guard[edge] >= 0 else []
         for one in self.updates[edge] if option else ():
             if self.texts.axes[one.name].outside == "forbid":
@@ -294,7 +294,7 @@ class _Writer:
         return "".join(f" & {text}" for text in found)
 
     def _over(self, p: Fraction) -> str:
-        """The branch that ends the play."""
+        """Return the branch that ends the play."""
         found = {"s": self.done, **self.start}
         assigned = "&".join(f"({name}'={_literal(value)})" for name, value in found.items())
         return f"{number_text(p, exact=True)} : {assigned}"
@@ -369,7 +369,7 @@ def _counter(name: str) -> Expr:
 
 
 def _words(value: Any) -> str:
-    """A state or action on one line, not too long."""
+    """Return a state or action on one line, not too long."""
     text = " ".join(action_text(value).split())
     return text if len(text) <= _WIDTH else f"{text[: _WIDTH - 3]}..."
 

@@ -355,7 +355,7 @@ class _Transitions:
             self.paid[key] = self.paid.get(key, 0) + Fraction(row[to]) * Fraction(reward)
 
     def _sum(self, reward: Fraction) -> Number:
-        """A sum of decimals that mean floats is a float."""
+        """Return a sum of decimals that mean floats is a float."""
         return float(reward) if self.decimal else reward
 
     def model(self, labels: Mapping[str, tuple[int, ...]], start: Start, states: list[Hashable] | None) -> Model:

@@ -56,7 +56,7 @@ class Tables:
         return self.points.nbytes + self.targets.nbytes + self.guards.nbytes + self.rewards.nbytes
 
     def take(self, columns: NDArray[np.int64]) -> Tables:
-        """The tables for some of the points, by their place in the list; rows stay contiguous, as kernels want them."""
+        """Take the tables at some points, by their place in the list; rows stay contiguous for the kernels."""
         return Tables(
             self.points[columns],
             self.targets.take(columns, axis=1),
@@ -164,12 +164,12 @@ class GridTables:
         ]
 
     def _tabulated(self, expr: Expr, *functions: Callable[[NDArray[np.int64]], Any]) -> Any:
-        """The counters of an expression, and a table of each function; None for tables that were too large."""
+        """Return the counters of an expression, and a table of each function; None for tables that were too large."""
         names, points = self._all(expr)
         return names, *(None if points is None else function(points) for function in functions)
 
     def _all(self, expr: Expr) -> tuple[tuple[int, ...], NDArray[np.int64] | None]:
-        """The counters of an expression, and points with every combination of them; None if there are too many."""
+        """Return the counters of an expression, and points with all their combinations; None if too many."""
         lattice = self.lattice
         names = tuple(at for at, axis in enumerate(lattice.axes) if axis.name in expr.names)
         if math.prod(lattice.shape[at] for at in names) > TABULATE_UP_TO_ENTRIES:

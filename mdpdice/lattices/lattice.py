@@ -244,7 +244,7 @@ class Lattice:
         return cast("Bools", self.guards[guard].evaluate_where_defined(self.values(points))[1])
 
     def reward_at(self, reward: int, points: Ints) -> Floats:
-        """A reward or payoff at some points, the nearest floats; -1 is 0.
+        """Return a reward or payoff at some points, the nearest floats; -1 is 0.
 
         NaN where it reads an entry that its `table` does not have.
         """
@@ -254,7 +254,7 @@ class Lattice:
         return np.where(defined, found, np.nan)
 
     def exact_reward_at(self, reward: int, point: int) -> int | float | Fraction:
-        """A reward or payoff at one point, in Python's own numbers.
+        """Return a reward or payoff at one point, in Python's own numbers.
 
         Raises
         ------

@@ -208,7 +208,7 @@ def _small(work: _Work, layer: Layer) -> bool:
 
 
 def _groups(work: _Work, layer: Layer) -> list[_Group]:
-    """The parts of a layer in groups, ready to be swept."""
+    """Return the parts of a layer in groups, ready to be swept."""
     layers = work.layers
     length = len(layer.points)
     tables = layers.tables_of(layer, 0, 0, length)
@@ -246,7 +246,7 @@ def _begin(work: _Work, group: _Group) -> None:
 
 
 def _feedback(work: _Work, columns: Any, marks: Bools, part: Ints, starts: Ints) -> Any:
-    """What a sweep reads before it has computed it; None if that is too much."""
+    """Return what a sweep reads before it has computed it; None if that is too much."""
     kernels = _feedback_kernels()
     turn = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
     bit, needs = np.zeros((2, *marks.shape), dtype=np.int64)
@@ -308,7 +308,7 @@ def _quick(work: _Work, sweep: Any, feedback: Any, sweeps: int) -> tuple[bool, i
 
 
 def _guess(work: _Work, entry: Ints, points: Ints) -> Floats:
-    """What values may be, going by those beside them in later layers; NaN where there are none."""
+    """Return what values may be, going by those beside them in later layers; NaN where there are none."""
     lattice, layer = work.layers.lattice, work.layers.ranks.layer
 
     def beside(*moves: tuple[int, int]) -> Floats:
@@ -329,7 +329,7 @@ def _guess(work: _Work, entry: Ints, points: Ints) -> Floats:
 
 
 def _blocks(inner: Ints, width: int) -> tuple[Ints, Ints]:
-    """Starts of blocks of at most `width` points of equal order, and the first blocks of every order."""
+    """Return the starts of blocks of at most `width` points of equal order, and the first block of every order."""
     starts = np.concatenate(([0], np.flatnonzero(np.diff(inner)) + 1, [len(inner)]))
     count = -(-np.diff(starts) // width)
     runs = np.concatenate(([0], np.cumsum(count)))
@@ -380,7 +380,7 @@ def _square(job: tuple[Layers, Layer, int, tuple[int, int], Floats, Floats]) -> 
 
 
 def known_rows(program: Program, tables: Tables, values: Floats) -> Floats:
-    """What `table_rows` gives; NaN where it depends on something that is not in the store.
+    """Return what `table_rows` gives; NaN where it depends on something that is not in the store.
 
     The compiled loops pass over NaN in a maximum or minimum, which no play that stays where play can come ever
     meets.  Whoever asks about any point may: an option that leads elsewhere might be the best one.

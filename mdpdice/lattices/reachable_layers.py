@@ -100,7 +100,7 @@ class Layers:
         return any(layer.part is not None for layer in self.layers)
 
     def tables_of(self, layer: Layer, at: int, first: int, last: int) -> Tables:
-        """The tables of piece `at` of a layer, its points from `first` to `last`."""
+        """Return the tables of piece `at` of a layer, its points from `first` to `last`."""
         kept = self.kept.get((layer.number, at))
         return self.tables.at(layer.points[first:last]) if kept is None else kept
 
@@ -139,7 +139,7 @@ def find_layers(lattice: Lattice, run: Run | None = None) -> Layers:
 
 
 def find_large_layers(lattice: Lattice, run: Run, *, max_bytes: int | None = None) -> Layers | None:
-    """The same, or None where there is so little in a layer that play is followed faster point by point.
+    """Find layers, or None where a layer holds so little that play is followed faster point by point.
 
     Parameters
     ----------
@@ -242,7 +242,7 @@ class _Spread:
         )
 
     def run(self) -> Layers | None:
-        """The layers; None if a progress that was inferred turns out to decrease."""
+        """Return the layers; None if a progress that was inferred turns out to decrease."""
         ranks = self.ranks
         order = np.argsort(ranks.layer, kind="stable")
         starts = np.searchsorted(ranks.layer[order], np.arange(int(ranks.layer.max()) + 2))
@@ -363,7 +363,7 @@ class _Spread:
         raise AssertionError(place)  # an update that leaves the grid takes a counter with it
 
     def _undefined(self, place: tuple[Any, Any], point: int, guard: int, reward: int) -> Exception:
-        """The error that evaluating a condition or a reward raises."""
+        """Return the error that evaluating a condition or a reward raises."""
         lattice = self.lattice
         try:
             if guard >= 0:

@@ -91,7 +91,7 @@ class Throw:
             yield tuple(face for roll, _ in rolled for face in roll), math.prod(ways for _, ways in rolled)
 
     def table(self, dist: Dist[Any]) -> dict[Any, list[tuple[tuple[Any, ...], int]]]:
-        """The rolls of every outcome with their weights, checked against the distribution that the rules declare.
+        """Return the rolls of every outcome with their weights, checked against the declared distribution.
 
         Raises
         ------
@@ -122,7 +122,7 @@ def remember(dist: Dist[T], throw: Throw) -> Dist[T]:
 
 
 def thrown(dist: Dist[Any]) -> Throw | None:
-    """The dice that a distribution was made of.
+    """Return the dice that a distribution was made of.
 
     Returns
     -------

@@ -134,7 +134,7 @@ class FlagsValue(Expr):
         return flag_operation("any", self, self._mask(boxes or self.boxes))
 
     def count(self, among: Iterable[int | str] | None = None) -> Expr:
-        """Number of boxes that are set, among some or among all."""
+        """Count the boxes that are set, among some or among all."""
         return flag_operation("count", self, self._mask(self.boxes if among is None else among))
 
     def add(self, *boxes: int | str) -> Update:
@@ -337,7 +337,7 @@ class Flags(_Declaration):
 
 
 def _ask(value: Any, game: Any, name: str, what: str) -> Any:
-    """A number or range that may depend on the game."""
+    """Return a number or range that may depend on the game."""
     if not callable(value):
         return value
     return ask(value, game, what=f"the {what} of counter {name!r}")

@@ -442,7 +442,7 @@ def refuse_vast(count: int, size: int, name: str, remedy: str) -> None:
 
 
 def number_of(count: int) -> str:
-    """A number of things in digits, or roughly where there are very many."""
+    """Write a number of things in digits, or roughly where there are very many."""
     return f"{count:,}" if count < 10**15 else f"about 10^{int(math.log10(count))}"
 
 

@@ -225,7 +225,7 @@ class Expr:
         )
 
     def _truth(self) -> tuple[str, str]:
-        """What to write for the condition that Python would make of it, and for its opposite."""
+        """Return what to write for the condition that Python would make of it, and for its opposite."""
         return (str(self) if self.boolean else f"{self!r} != 0"), negation_text(self)
 
     def __hash__(self) -> int:
@@ -315,7 +315,7 @@ def flag_operation(op: str, flags: Expr, mask: int) -> Expr:
 
 
 def constant(value: Scalar) -> Expr:
-    """The expression that is always `value`, a finite number."""
+    """Return the expression that is always `value`, a finite number."""
     kind = _KINDS.get(type(value))
     if kind is None or (kind == RATIONAL and not is_own(value)):
         if isinstance(value, np.bool_):
@@ -339,7 +339,7 @@ def as_expr(value: Any) -> Expr:
 
 
 def least(*values: Any) -> Expr:
-    """The smallest of some numbers and expressions: `min`, for expressions.
+    """Return the smallest of some numbers and expressions: `min`, for expressions.
 
     Parameters
     ----------
@@ -350,7 +350,7 @@ def least(*values: Any) -> Expr:
 
 
 def most(*values: Any) -> Expr:
-    """The largest of some numbers and expressions: `max`, for expressions.
+    """Return the largest of some numbers and expressions: `max`, for expressions.
 
     Parameters
     ----------

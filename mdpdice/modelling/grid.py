@@ -48,7 +48,7 @@ class Axis:
         return np.where(before | behind, -1 if self.outside == "forbid" else -2, at)
 
     def place(self, wanted: int) -> int | None:
-        """The value that the counter takes where it would become `wanted`; None: it is forbidden."""
+        """Return the value that the counter takes where it would become `wanted`; None: it is forbidden."""
         values = self.values
         if wanted in values:
             return wanted
@@ -60,7 +60,7 @@ class Axis:
 
 
 def range_error(axis: Axis, wanted: int) -> CounterRangeError:
-    """The error for a counter that would become `wanted`."""
+    """Return the error for a counter that would become `wanted`."""
     values = axis.values
     if axis.outside != "error" or min(values[0], values[-1]) <= wanted <= max(values[0], values[-1]):
         remedy = f"which is between two of its values, {values}; change the step or the update"
@@ -72,7 +72,7 @@ def range_error(axis: Axis, wanted: int) -> CounterRangeError:
 
 
 def forbidden_error(axis: Axis, wanted: int) -> CounterRangeError:
-    """The error for a forbidden update of an edge that is no option, and so cannot be taken away."""
+    """Return the error for a forbidden update of an edge that is no option, and so cannot be taken away."""
     msg = (
         f"counter {axis.name!r} would become {wanted}, outside its values, {axis.values}; outside='forbid' removes "
         "options, and this edge is not an option of a decision: choose with when(condition, edge, edge), or "
@@ -82,7 +82,7 @@ def forbidden_error(axis: Axis, wanted: int) -> CounterRangeError:
 
 
 def unknown_counter_error(name: str, known: Iterable[Axis]) -> GameError:
-    """The error for an update of a counter that the game does not have."""
+    """Return the error for an update of a counter that the game does not have."""
     names = ", ".join(axis.name for axis in known) or "none"
     msg = f"the game has no counter {name!r}; its counters are: {names}. Use self.{name} of the game itself"
     return GameError(msg, value=name)
@@ -136,7 +136,7 @@ class At(Generic[S]):
 
 
 def full_state(state: object, axes: Iterable[Axis]) -> At[Any]:
-    """A state with a value for each counter of the game; else an UnknownStateError that shows what one looks like."""
+    """Return a state with a value for each counter; else raise an UnknownStateError that shows the form."""
     if why := misfit(state, [axis.name for axis in axes]):
         raise UnknownStateError(why, value=state)
     return cast("At[Any]", state)

@@ -238,7 +238,7 @@ def pass_to(state: S, *updates: Update, reward: Number | Expr = 0) -> Edge[S]:
 
 
 def _checked(updates: tuple[Any, ...]) -> Updates:
-    """Updates of one edge, which are of different counters."""
+    """Check the updates of one edge, which are of different counters."""
     if len(updates) == 1 and type(updates[0]) is Update:
         return updates
     names: set[str] = set()

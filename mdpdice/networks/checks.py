@@ -142,7 +142,7 @@ def _check_numerators(net: Network) -> None:
 
 
 def _sums(numbers: NDArray[Any], indptr: Ints) -> tuple[Floats, Floats]:
-    """The numbers as floats, NaN where they are none, and their sum over every node."""
+    """Return the numbers as floats, NaN where they are none, and their sum over every node."""
     try:
         parts = numbers.astype(np.float64, copy=False)
     except OverflowError:

@@ -107,7 +107,7 @@ def build(
 
 
 def _start_by_chance(network: Network, starts: Dist[int]) -> Network:
-    """The network with one more node, a chance node that leads to the states where play may start."""
+    """Return the network with one more node, a chance node that leads to the states where play may start."""
     size = len(starts.outcomes)
     more: dict[str, Any] = {
         "kind": [Kind.CHANCE],
@@ -211,7 +211,7 @@ class _Defects(NamedTuple):
 
 
 def _plain_rows(arrays: ChoiceArrays, probability: Any) -> _Defects | None:
-    """What rows of floats are off, if a large network was seen to have sound ones, in one pass."""
+    """Return what rows of floats are off, if a large network was seen to have sound ones, in one pass."""
     size = len(arrays.target)
     if not (_are_floats(probability) and probability.shape == (size,) and compiled(size)):
         return None
@@ -274,7 +274,7 @@ def _repeated(names: Sequence[Hashable], state: Any) -> tuple[Any, Any] | None:
 
 
 def as_reward(value: Any, what: str, where: dict[str, Any]) -> Any:
-    """A finite number as it was meant, no larger than a float can be."""
+    """Return a finite number as it was meant, no larger than a float can be."""
     try:
         return finite_number(value, what)
     except errors.MdpDiceError as error:
@@ -352,7 +352,7 @@ def _probabilities(
 def _float_probabilities(
     arrays: ChoiceArrays, weight: NDArray[np.float64], tolerance: float
 ) -> tuple[NDArray[Any], NDArray[np.float64], tuple[str, ...]]:
-    """The same for floats, which are their own exact numerators; whole arrays at a time."""
+    """Do the same for floats, which are their own exact numerators; whole arrays at a time."""
     total = np.add.reduceat(weight, arrays.branch_ptr[:-1]) if arrays.n_choices else np.zeros(0)
     width = np.diff(arrays.branch_ptr)
     defect = np.abs(total - 1)
@@ -370,7 +370,7 @@ def _float_probabilities(
 
 
 def _defects(arrays: ChoiceArrays, weight: NDArray[np.float64]) -> _Defects:
-    """What the exact sums of float rows are off; three times 1/3 is less than 1, though not in floats."""
+    """Return what the exact sums of float rows are off; three times 1/3 is less than 1, though not in floats."""
     ptr = arrays.branch_ptr
     off = np.zeros(arrays.n_choices)
     # A few rows at a time, so that no second copy of a large array is made.
@@ -408,7 +408,7 @@ def _defect(arrays: ChoiceArrays, weight: NDArray[np.float64], choice: int) -> f
 
 
 def _repairs(arrays: ChoiceArrays, defects: _Defects) -> tuple[str, ...]:
-    """A warning about choices whose rows do not sum to 1."""
+    """Return a warning about choices whose rows do not sum to 1."""
     if not defects.rows:
         return ()
     place = arrays.where(defects.worst)

@@ -27,7 +27,7 @@ def decided_edges(
     kind: Kinds, indptr: Ints, dst: Ints, weight: Floats, reward: Floats, sign: Ints, payoff: Floats,
     state_node: Ints, node_state: Ints,
 ) -> int:  # fmt: skip
-    """Number of edges of decisions if everything is as `mdpdice.networks.checks` wants it, -1 if there is a doubt.
+    """Count the edges of decisions; -1 if there is any doubt that `mdpdice.networks.checks` accepts them.
 
     The arrays have the right lengths.
     """

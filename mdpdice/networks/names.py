@@ -71,7 +71,7 @@ class Names:
         return np.concatenate(([0], np.cumsum(np.where(self.decides, np.diff(self.indptr), 0))))
 
     def index_of(self, state: Hashable) -> int | None:
-        """Number of a state; None if play cannot come to it."""
+        """Return the number of a state; None if play cannot come to it."""
         try:
             if isinstance(self.states, range | NamedStates):
                 index: int | None = self.states.index(cast("int", state))
@@ -125,7 +125,7 @@ class Names:
         return None if index < 0 else self.states[index]
 
     def action_of(self, edge: int) -> Hashable:
-        """Action of an edge of a decision node; an `UnknownStateError` if it is none."""
+        """Return the action of an edge of a decision node; an `UnknownStateError` if it is not one."""
         node = int(np.searchsorted(self.indptr, edge, side="right")) - 1
         if not 0 <= edge < len(self.dst) or not self.decides[node]:
             raise UnknownStateError(f"edge {edge} is not an edge of a decision", value=edge)

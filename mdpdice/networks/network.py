@@ -178,7 +178,7 @@ class Network(Names):
         return both or bool(self.sign.min(initial=1) < 0)
 
     def keep_edges(self, edges: Ints, **changes: Any) -> Network:
-        """The network with some of its edges alone; a node that loses all of its edges becomes an end.
+        """Return the network with some of its edges alone; a node that loses all of its edges becomes an end.
 
         Parameters
         ----------
@@ -382,7 +382,7 @@ class Network(Names):
         return read_network(path, game)
 
     def to_networkx(self) -> nx.MultiDiGraph:
-        """The network as a `networkx.MultiDiGraph` of small pieces for drawing and analysis.
+        """Return the network as a `networkx.MultiDiGraph` of small pieces for drawing and analysis.
 
         Nodes carry ``kind``, ``state``, ``payoff``; edges ``weight``,
         ``reward``, ``sign``, ``step`` and, on decisions, ``action``.
@@ -393,7 +393,7 @@ class Network(Names):
 
 
 def edge_fields(network: Network, edges: Ints) -> dict[str, Any]:
-    """What some edges are worth and how likely they are, for `attrs.evolve`; an edge may stand there often."""
+    """Return what some edges are worth and how likely they are, for `attrs.evolve`; an edge may stand there often."""
     names = ("weight", "reward", "sign", "step", "numerator")
     found = {name: getattr(network, name)[edges] for name in names}
     return {**found, "exact_rewards": moved_numbers(network.exact_rewards, edges)}

@@ -59,7 +59,7 @@ AT_ONCE = 1 << 25
 
 
 def solve_chain(operator: Operator, *, stochastic: bool = False, loose: float = 0.0) -> Floats:
-    """The value of every node of a chain whose plays all stop or are discounted, float64 of shape (N,).
+    """Return the value of every node of a chain whose plays all stop or are discounted, float64 of shape (N,).
 
     It is as exact as floats allow, and NaN or wrong where a component is too close to singular, so have it certified.
     The coefficients of a node are probabilities that sum to 1 if `stochastic`.  Where a component is solved by

@@ -16,7 +16,7 @@ PRIME = 2**50 - 27
 
 @njit
 def product(a: Number, b: Number) -> Number:
-    """``a * b`` modulo `PRIME`."""
+    """Return ``a * b`` modulo `PRIME`."""
     quotient = np.int64(np.float64(a) * np.float64(b) / np.float64(PRIME))
     rest = a * b - quotient * PRIME  # both wrap around, their difference is small
     while rest < 0:

@@ -13,7 +13,7 @@ from mdpdice.numerics import graph
 
 
 def solve_exactly(chain: Network) -> list[Fraction]:
-    """The exact value of every node of a chain of `total` 0 whose plays all stop or are discounted."""
+    """Return the exact value of every node of a chain of `total` 0 whose plays all stop or are discounted."""
     value = [Fraction(0)] * chain.n_nodes
     label, order, ptr = graph.ordered_components(chain.indptr, chain.dst)
     cyclic = graph.cyclic_components(chain.indptr, chain.dst, label)

@@ -56,7 +56,7 @@ def decision_table(solution: Solution, look: Look[Any], where: Where = None, *, 
 
 
 def pivot(solution: Solution, look: Look[Any], rows: str, cols: str | None = None, where: Where = None) -> Table:
-    """What to do by one or two fields of the state, as a card.
+    """Return what to do by one or two fields of the state, as a card.
 
     Parameters
     ----------
@@ -148,7 +148,7 @@ def _rank(value: Any) -> tuple[Any, ...]:
 
 
 def tints(table: Table) -> dict[str, str]:
-    """A light colour for every action of a card, where there are few."""
+    """Return a light colour for every action of a card, where there are few."""
     told = dict.fromkeys(one for row in table.rows for one in row[1:] if one)
     few = table.name == "card" and 1 < len(told) <= len(_TINTS)
     return dict(zip(told, _TINTS, strict=False)) if few else {}
@@ -160,7 +160,7 @@ def heads(table: Table) -> list[str]:
 
 
 def shown(value: Any) -> str:
-    """A cell for people."""
+    """Return a cell for people."""
     return "" if value is None else f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
@@ -178,7 +178,7 @@ def markdown(tables: Iterable[Table], title: str, about: Sequence[str] = ()) -> 
 
 
 def html_table(table: Table) -> str:
-    """A table with its title as a heading."""
+    """Return a table with its title as a heading."""
     if table.lines:
         first, *lines = map(escape, table.lines)
         return f"<h2>{first.removesuffix(':')}</h2><pre>" + "\n".join(lines) + "</pre>"

@@ -144,7 +144,7 @@ def evaluate(
 
 
 def endless(chain: Network) -> tuple[Bools, Floats]:
-    """What plays that never end are worth in a network without decisions.
+    """Return what plays that never end are worth in a network without decisions.
 
     Nodes in closed sets without rewards, which are worth 0; and for every node, seen by the player to move, inf or
     -inf where a play can come to collect or to pay without end, NaN where both can be, and else 0.

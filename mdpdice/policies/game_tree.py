@@ -262,7 +262,7 @@ class _Builder:
             place.value, place.leaf = self._ahead(state)
 
     def _ahead(self, state: Any) -> tuple[float, str]:
-        """What a state is worth where the tree breaks off, and who says so."""
+        """Return what a state is worth where the tree breaks off, and who says so."""
         if self.solution is not None:
             with contextlib.suppress(UnknownStateError):
                 return self.solution.estimate(state), "value"
@@ -291,7 +291,7 @@ class _Builder:
             raise not_a_node_error(node).at(place.at)
 
     def _rolls(self, dist: Any) -> dict[Any, Rolled]:
-        """The likeliest roll of every outcome, where the distribution was made of dice."""
+        """Return the likeliest roll of every outcome, where the distribution was made of dice."""
         if id(dist) not in self.rolls:
             throw = thrown(dist) if dist.source else None
             table = throw.table(dist).items() if throw else ()
@@ -350,7 +350,7 @@ class _Builder:
             place.state = self._call(self.look.show_state, place.at)
 
     def _words(self, parent: _Place, label: Any, *, lost: bool) -> str:
-        """What leads from a place to one below it, in words."""
+        """Return what leads from a place to one below it, in words."""
         if type(parent.node) is Decide:
             return str(self._call(self.look.words, parent.at, label, parent.seen))
         # A sum says itself what was rolled; counts of faces do not.
@@ -361,7 +361,7 @@ class _Builder:
         return spoken(heard, counters) or phrase(label)
 
     def _turn(self, value: float, side: int) -> float:
-        """The value of one player as the other one sees it, if `side` is the other one's."""
+        """Return the value of one player as the other one sees it, if `side` is the other one's."""
         return value if side > 0 else self.total - value
 
     def _call(self, function: Any, state: Any, *more: Any, **named: Any) -> Any:

@@ -131,7 +131,7 @@ class _Rule:
         self.answers: list[Chances] = []
 
     def choices(self, node: int) -> list[Choice]:
-        """The edges that are taken in a decision, each with a condition and a chance."""
+        """Return the edges that are taken in a decision, each with a condition and a chance."""
         rule = self.policy.rule
         core = core_state(self.lattice, node)
         ways = ways_through(rule, core, self.lattice.axes) if callable(rule) else None
@@ -146,7 +146,7 @@ class _Rule:
         return found
 
     def _written(self, node: int, core: Any, answer: Any) -> list[Choice]:
-        """What an answer for all points at once comes to."""
+        """Return what an answer for all points at once comes to."""
         lattice = self.lattice
         edge, last = int(lattice.indptr[node]), int(lattice.indptr[node + 1])
         first = lattice.first_action(node)
@@ -246,7 +246,7 @@ def _asked(
 
 
 def _point_number(lattice: Lattice) -> Expr:
-    """The number of a point, as an expression over the counters."""
+    """Return the number of a point, as an expression over the counters."""
     number = as_expr(0)
     for axis, stride in zip(lattice.axes, lattice.strides, strict=True):
         values, counter = axis.values, Expr("counter", (axis.name,), 1)

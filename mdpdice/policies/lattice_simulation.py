@@ -170,7 +170,7 @@ class _Table:
     # --- edges --------------------------------------------------------------------
 
     def _edges(self, group: _Group) -> Ints:
-        """The edge that every play takes."""
+        """Return the edge that every play takes."""
         edge = np.empty(len(group.node), dtype=np.int64)
         decides, guarded = self.decides[group.node], self.guarded[group.node]
         plain = np.flatnonzero(~decides & ~guarded)
@@ -218,7 +218,7 @@ class _Table:
         return edges, owner
 
     def _drawn(self, group: _Group, which: Ints, weight: Floats) -> Ints:
-        """An open edge for each of some plays, with chances like weights."""
+        """Return an open edge for each of some plays, with chances like weights."""
         edges, owner = self._choices(group, which)
         first = np.searchsorted(owner, np.arange(len(which)))
         last = np.append(first[1:], len(owner)) - 1
@@ -235,7 +235,7 @@ class _Table:
         return edges[chosen]
 
     def _best(self, group: _Group, which: Ints, grid: GridValues, rows: Floats) -> Ints:
-        """The first of the best open edges for each of some plays."""
+        """Return the first of the best open edges for each of some plays."""
         # Many plays are at the same place, early in a game above all.
         places = group.node[which] * len(group.tables.points) + group.column[which]
         _, one, all_of_them = np.unique(places, return_index=True, return_inverse=True)
@@ -263,7 +263,7 @@ class _Table:
     def _asked(
         self, group: _Group, which: Ints, rule: PointRule, known: dict[tuple[int, int], tuple[Ints, Floats]]
     ) -> Ints:
-        """The edge that a function takes for each of some plays."""
+        """Return the edge that a function takes for each of some plays."""
         if len(known) > REMEMBERED:
             known.clear()
         number = self.generator.random(len(which))

@@ -83,7 +83,7 @@ Thrower: TypeAlias = Callable[[Chance[Any], random.Random], tuple[Any, Rolled]]
 
 
 def plain(game: Game[Any, Any]) -> Game[Any, Any]:
-    """The game with its counters inside its states, as the states of its network are; else the game itself."""
+    """Return the game with its counters inside its states, as the states of its network are; else the game itself."""
     return game.unrolled() if axes(game) else game
 
 

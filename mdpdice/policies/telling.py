@@ -83,7 +83,7 @@ class Teller:
                     yield f"{name}{total}" if self.alone else f"{total} for {self.who[0]}"
 
     def words(self, event: Event) -> str:
-        """What happens, alone; of a state nothing."""
+        """Return only what happens; nothing for a state."""
         match event.kind:
             case Happening.CHOICE:
                 return self._spoken(self.look.act(self.core, event.what, event.seen).words)
@@ -100,7 +100,7 @@ class Teller:
         return ""
 
     def flush(self) -> Iterator[str]:
-        """The line that is waiting."""
+        """Yield the line that is waiting."""
         if self._waiting:
             rolled = f" → {', '.join(self._rolled)}" if self._rolled else ""
             yield f"{self._waiting}{self._note}{rolled}"
@@ -127,7 +127,7 @@ class Teller:
 
 
 def paid(words: str, reward: Any) -> str:
-    """The words of an action with what it pays at once, where they do not say so themselves."""
+    """Return the words of an action with what it pays at once, where they do not say so themselves."""
     return words if words.split()[-1:] == [_number(reward)] else f"{words} ({_number(reward, sign='+')})"
 
 

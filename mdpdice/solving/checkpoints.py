@@ -118,7 +118,7 @@ class Checkpoint:
         return True
 
     def corrupt(self, field: str, what: str) -> CorruptFileError:
-        """The error about a part of the file."""
+        """Return the error about a part of the file."""
         return self._file().corrupt(field, what)
 
     def _file(self) -> Archive:

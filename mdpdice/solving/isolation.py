@@ -40,7 +40,7 @@ _DTYPES = {"header": ("|u1",), "value": ("<f8",), "policy": ("<i8",)}
 
 
 def isolate(solver: str | Solver, *, time_limit: float | None = None, max_bytes: int | None = None) -> Solver:
-    """A back-end that has another one do the work in a process of its own.
+    """Return a back-end that has another one do the work in a process of its own.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ class _Isolated:
 
     @classmethod
     def available(cls) -> bool:
-        """Always."""
+        """Return True."""
         return True
 
     @traced

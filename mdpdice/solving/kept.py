@@ -49,7 +49,7 @@ def folder() -> Path | None:
 
 
 def find(question: dict[str, Any], read: Callable[[Path], T]) -> T | None:
-    """What `read` makes of the file with the answer to a question; None where there is none that can be used.
+    """Return what `read` makes of the file with the answer to a question; None where there is none that can be used.
 
     The question is JSON data that distinguishes it from all others, with the sources (`mdpdice.solving.sources`).
     """
@@ -96,7 +96,7 @@ def keep(question: dict[str, Any], write: Callable[[Path], None]) -> None:
 
 
 def entries() -> list[Entry]:
-    """The kept answers, last used first."""
+    """Return the kept answers, last used first."""
     found, where = [], folder()
     for path in where.iterdir() if where is not None and where.is_dir() else ():
         with contextlib.suppress(FileNotFoundError):  # another process makes room

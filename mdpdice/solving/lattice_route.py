@@ -55,7 +55,7 @@ def fits_lattices(game: Game[Any, Any], objective: Objective | None) -> bool:
 def compile_for(
     game: Game[Any, Any], objective: Objective | None, *, max_states: int = 10_000_000, progress: Progress | None = None
 ) -> Lattice:
-    """The lattice of a game, with its rewards kept apart where their sum counts."""
+    """Return the lattice of a game, with its rewards kept apart where their sum counts."""
     __tracebackhide__ = True
     lattice = compile_lattice(game, max_states=max_states, progress=progress)
     if lattice.averaged and isinstance(objective, OfPayoff):
@@ -66,7 +66,7 @@ def compile_for(
 def compile_from(
     game: Game[Any, Any], objective: Objective | None, position: Hashable, *, progress: Progress | None = None
 ) -> Lattice:
-    """The lattice of a game that begins in a position, which gives every counter a value of its range."""
+    """Return the lattice of a game that begins in a position, which gives every counter a value of its range."""
     found = axes(game)
     there = full_state(position, found)
     point = there.point(found)
@@ -107,7 +107,7 @@ def _layers(
 
 
 def layers_of(lattice: Lattice, objective: Objective, run: Run) -> Layers:
-    """The layers on which an objective is solved, or an error if the lattice cannot do it."""
+    """Return the layers on which an objective is solved, or an error if the lattice cannot do it."""
     lowered, endless = lower_lattice(lattice, objective, run)
     layers = _layers(find_layers, lowered, objective, run)
     assert layers is not None
@@ -128,7 +128,7 @@ def solve_on_lattice(layers: Layers, objective: Objective, run: Run, epsilon: fl
 
 
 def certified(layers: Layers, values: Floats, made: Provenance, run: Run, epsilon: float, started: float) -> Solution:
-    """The solution that values of the layers make, after they were verified; the seconds of `made` are filled in.
+    """Verify values of the layers and return the solution they make; the seconds of `made` are filled in.
 
     Values have the shape (entries, points of the grid), and count where play can come.
     """

@@ -202,7 +202,7 @@ def plan(
 def _refused_by_lattices(
     game: Game[Any, Any], objective: Objective | None, horizon: int | None
 ) -> UnsupportedError | None:
-    """The error for a question that only a network can answer, of a game that is too large for one."""
+    """Return the error for a question that only a network can answer, of a game that is too large for one."""
     if fits_lattices(game, objective) and horizon is None:
         return None
     what = "the total" if isinstance(objective, Total | None) else str(objective)
@@ -376,7 +376,7 @@ def choose(problem: Problem, solver: str | Solver, extra: frozenset[Feature] = f
 
 
 def _iterations(network: Network, need: frozenset[Feature]) -> tuple[str, ...]:
-    """The back-ends for cycles, the faster one first.
+    """Return the back-ends for cycles, the faster one first.
 
     Sweeps are faster, unless one large component takes them without a discount, where plays may be long.
     """
@@ -387,7 +387,7 @@ def _iterations(network: Network, need: frozenset[Feature]) -> tuple[str, ...]:
 
 
 def unsupported(name: str, need: frozenset[Feature], have: frozenset[Feature]) -> UnsupportedError:
-    """The error for a solver that lacks features, which names those that have them."""
+    """Return the error for a solver that lacks features, which names those that have them."""
     lacks = ", ".join(sorted(feature.value for feature in need - have))
     able = [other for other, cls in available_solvers().items() if need <= cls.features]
     who = f"use {' or '.join(able)}" if able else "no installed solver has them all"
@@ -467,7 +467,7 @@ def _partial(
     reason: str,
     started: float,
 ) -> Solution | None:
-    """What a stopped solver has found so far, with the bounds that can be had at once."""
+    """Return what a stopped solver has found so far, with the bounds that can be had at once."""
     canonical = problem.canonical
     try:
         found = run.offered() if candidate is None else candidate

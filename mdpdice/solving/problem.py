@@ -173,7 +173,7 @@ def lift(
 
 
 def _rounded(exact: list[list[Any]], shape: tuple[int, ...]) -> tuple[Floats, Floats, Floats]:
-    """The floats of exact values and those next to them, since a shift of floats rounds."""
+    """Return the floats of exact values and those next to them, since a shift of floats rounds."""
     value = np.array([[float(number) for number in row] for row in exact])
     lower, upper = value.copy(), value.copy()
     for row, low, high in zip(exact, lower, upper, strict=True):

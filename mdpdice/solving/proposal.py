@@ -55,7 +55,7 @@ def propose(network: Network, solver: Solver, run: Run) -> Candidate:
 
 
 def answer_of(name: str, kind: type[T], ask: Callable[[], T]) -> T:
-    """What a back-end answers when it is asked; that it crashes, or gives something else, is its error."""
+    """Return what a back-end answers when it is asked; that it crashes, or gives something else, is its error."""
     try:
         answer = ask()
     except MdpDiceError:

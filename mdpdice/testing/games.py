@@ -203,7 +203,7 @@ def _blame(ledger: Ledger, error: errors.MdpDiceError) -> NoReturn:
 
 
 def _check_network(ledger: Ledger, network: Network) -> None:
-    """What the network holds was checked when it was made; the actions are looked at once more, as texts."""
+    """Check the actions as texts; the rest of a network was checked when it was made."""
     ledger.passed("nodes", network.n_nodes, f"{network.n_states:,} states")
     rows = int((network.kind == Kind.CHANCE).sum())
     ledger.passed("probabilities", rows, "; ".join(("distributions", *network.warnings)))
@@ -274,7 +274,7 @@ def _check_reachability(ledger: Ledger, game: Game[Any, Any], network: Network, 
 
 
 def _trap(network: Network) -> int | None:
-    """A node from which no end can be reached, whatever the players do; a state, if one is among them."""
+    """Return a node from which no end can be reached, whatever the players do; a state, if one is among them."""
     lost = np.flatnonzero(~can_reach(network, network.kind == Kind.END))
     if not len(lost):
         return None

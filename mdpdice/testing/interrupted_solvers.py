@@ -51,7 +51,7 @@ def same_answer(one: Candidate, other: Candidate) -> bool:
 
 
 def out_of_time() -> Run:
-    """A solve whose time is over before it starts."""
+    """Return a solve whose time is over before it starts."""
     return Run(deadline=time.monotonic() - 1.0)
 
 
@@ -60,7 +60,7 @@ def _deep() -> Network:
 
 
 def check_stops(ledger: Ledger, solver: Solver, patience: float) -> None:
-    """The checks ``"cancel"``, ``"deadline"`` and ``"interrupt"``."""
+    """Run the checks ``"cancel"``, ``"deadline"`` and ``"interrupt"``."""
     ledger.model = "deep"
     looks = _Looks()
     began = time.monotonic()
@@ -108,7 +108,7 @@ def _expect(
 
 
 def check_checkpoint(ledger: Ledger, solver: Solver) -> None:
-    """The check ``"checkpoint"``: stopped and resumed, a solve comes to the same answer."""
+    """Run the check ``"checkpoint"``: stopped and resumed, a solve comes to the same answer."""
     resumed = 0
     for model in MODELS:
         problem = model.problem()
@@ -133,7 +133,7 @@ def check_checkpoint(ledger: Ledger, solver: Solver) -> None:
 
 
 def _in_two_parts(ledger: Ledger, solver: Solver, network: Network, path: Path, last: int) -> Candidate | None:
-    """The answer of a solve that was stopped at a look and resumed; None if there was nothing to resume from."""
+    """Return the answer of a solve that was stopped at a look and resumed; None if there was nothing to resume from."""
     key = {"problem": network.digest, "solver": solver.name}
     try:
         with Checkpoint(path, 0.0) as file:

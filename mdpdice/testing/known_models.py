@@ -33,7 +33,7 @@ class Model:
     horizon: int | None = None  # largest number of decisions
 
     def game(self) -> Game[Any, Any]:
-        """The game, with its sense."""
+        """Return the game, with its sense."""
         return with_sense(self.make(), self.sense)
 
     def problem(self) -> Problem:
@@ -59,7 +59,7 @@ _RUNGS = 6
 
 
 def _table(total: int = 0, discount: Fraction | int = 1, **nodes: Node[Any, Any]) -> Callable[[], Game[Any, Any]]:
-    """A game of a few states, given one by one, the start first."""
+    """Return a game of a few states, given one by one, the start first."""
     return lambda: Game.of(start=next(iter(nodes)), node=lambda state: nodes[state], total=total, discount=discount)
 
 

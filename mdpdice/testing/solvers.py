@@ -182,7 +182,7 @@ class _Battery:
     # --- one answer -----------------------------------------------------------------------------
 
     def _ask(self, model: Model, problem: Problem) -> Candidate:
-        """An answer that keeps the contract."""
+        """Return an answer that keeps the contract."""
         network = self._network(problem)
         digest = network.digest
         remedy = "work on copies: value = problem.payoff.copy()"
@@ -206,7 +206,7 @@ class _Battery:
         return checked
 
     def _network(self, problem: Problem) -> Network:
-        """What the back-end gets: the stages side by side, if it knows no horizons."""
+        """Return what the back-end gets: the stages side by side, if it knows no horizons."""
         canonical = problem.canonical
         if canonical.horizon is None or Feature.HORIZON in self.solver.features:
             return canonical
@@ -290,7 +290,7 @@ class _Battery:
     # --- all answers ----------------------------------------------------------------------------
 
     def check_traced(self) -> None:
-        """A cross-check has to know who was asked."""
+        """Check that the back-end is traced: a cross-check has to know which ones were asked."""
         name = self.solver.name
         if name in self.called:
             self.ledger.passed("traced", len(self.needs))
@@ -324,7 +324,7 @@ class _Battery:
 
 
 def _check_searches(ledger: Ledger, solver: Any) -> None:
-    """The checks of a `GameSolver`."""
+    """Run the checks of a `GameSolver`."""
     asked = [model for model in MODELS if model.horizon is None]
     answers, refused = [], []
     for model in asked:
@@ -352,7 +352,7 @@ def _check_searches(ledger: Ledger, solver: Any) -> None:
 
 
 def _search(ledger: Ledger, solver: Any, model: Model) -> Searched | None:
-    """What was found; None if it says that this is nothing for it."""
+    """Return what was found; None if the solver says that it cannot do this."""
     ledger.model = model.name
     try:
         found = solver.search(model.game(), Run())

@@ -133,7 +133,7 @@ class _Server:
         return view
 
     def at(self, name: str) -> Callable[[Given], Any]:
-        """What is asked of a table."""
+        """Return what is asked of a table."""
 
         def asked(given: Given) -> Any:
             key = given["key"]
@@ -246,7 +246,7 @@ async def _body(request: Request) -> bytes:
 
 
 def _read(wanted: Mapping[str, _Field], headers: Headers, body: bytes) -> dict[str, Any]:
-    """The body as JSON of the right types."""
+    """Return the body as JSON of the right types."""
     if headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
         raise Illegal("send JSON, with the content type application/json", 415)
     try:
@@ -276,7 +276,7 @@ def _file(request: Request) -> Response:
 
 
 async def _refused(_: Request, error: Any) -> Response:
-    """What is said of an error, by its type."""
+    """Return what is said of an error, by its type."""
     match error:
         case Working():
             return JSONResponse({"solving": error.work.key}, 202)

@@ -249,7 +249,7 @@ class _Solve:
         return [self.move(edge) for edge in self.edges(node)]
 
     def move(self, edge: int) -> Move:
-        """An option as the part sees it: with its whole worth where it leaves."""
+        """Return an option as the part sees it: with its whole worth where it leaves."""
         gain, factor = self.gain(edge), self.factor(edge)
         target, pays = self.local.get(self.dst[edge], -1), gain[0] != 0
         if target < 0:
@@ -259,7 +259,7 @@ class _Solve:
         return Move(edge, target, factor, gain, pays)
 
     def decide(self, node: int) -> Pair:
-        """The best option of a decision whose successors are known; notes it, and the ties."""
+        """Find the best option of a decision whose successors are known; note it, and the ties."""
         moves = self.moves(node)
         best = parts.best(moves, minimise=self.kind[node] == Kind.MIN)
         for k in best:
@@ -281,7 +281,7 @@ class _Solve:
         return zip(self.edges(node), self.weights[node], strict=True)
 
     def branch(self, node: int) -> Branch:
-        """A chance node as the part sees it: its mean where edges leave, and the shares of those that stay."""
+        """Return a chance node as the part sees it: its mean where edges leave, and the shares of those that stay."""
         total = 0
         terms: list[tuple[int, Pair]] = []
         inside: list[tuple[int, int, Pair]] = []

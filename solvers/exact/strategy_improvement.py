@@ -57,7 +57,7 @@ class Answer:
 
 
 def optimise(part: Part, policy: list[int], check: Callable[[], None]) -> Answer:
-    """The exact solution of a part, starting from a policy; an `InfiniteValueError` if some value is infinite."""
+    """Solve a part exactly, starting from a policy; an `InfiniteValueError` if some value is infinite."""
     if not part.signed():
         return _Search(part, policy, check).run()
     n = len(part.kind)
@@ -104,7 +104,7 @@ class _Search:
             return Answer(value, self.best, self.policy, self.systems)
 
     def reply(self) -> list[Pair]:
-        """The value of the minimiser's best reply, which joins the policy; raises if it wins without end."""
+        """Return the value of the minimiser's best reply, which joins the policy; raise if it wins without end."""
         while True:
             try:
                 value = self.evaluate()
@@ -118,7 +118,7 @@ class _Search:
                 return value
 
     def evaluate(self) -> list[Pair]:
-        """The value of the policy."""
+        """Return the value of the policy."""
         rows: list[Row] = []
         for moves, branch, chosen in zip(self.part.moves, self.part.branch, self.policy, strict=True):
             if branch is not None:
@@ -139,7 +139,7 @@ class _Search:
         return value
 
     def edges(self, options: Callable[[int], list[int]]) -> tuple[Ints, Ints, Ints, Bools]:
-        """The graph of the moves in `options`: indptr, source, target and whether they pay; node n is all outside."""
+        """Return the graph of moves in `options`: indptr, source, target, whether they pay; node n is all outside."""
         n = len(self.part.kind)
         edges: list[tuple[int, int, bool]] = []
         for i, branch in enumerate(self.part.branch):
@@ -202,7 +202,7 @@ class _Search:
         return list(range(len(self.part.moves[node])))
 
     def best_of(self, player: Kind) -> Callable[[int], list[int]]:
-        """The best moves of a player, the policy of the other one."""
+        """Return the best moves of a player, the policy of the other one."""
         return lambda i: self.best[i] if self.part.kind[i] == player else self.chosen(i)
 
     def chosen(self, node: int) -> list[int]:
@@ -231,7 +231,7 @@ class _Search:
     def attract(
         self, inside: set[int], player: Kind, options: Callable[[int], list[int]]
     ) -> tuple[set[int], dict[int, int]]:
-        """What is left of a set, in place, when everything goes that its opponents, or chance, can bring out of it.
+        """Shrink a set, in place, to what its opponents, and chance, cannot leave.
 
         There `player` can keep the play without rewards.  For the opponent's nodes that went comes the move that
         leads out.

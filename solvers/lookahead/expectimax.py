@@ -101,7 +101,7 @@ class Expectimax:
     # --- one state ------------------------------------------------------------
 
     def _known(self, state: Hashable, depth: int, which: int) -> _Known:
-        """What is known of a value without a visit."""
+        """Return what is known of a value without a visit."""
         settled = self._settled.get(state)
         if settled is not None and settled[0] <= depth:
             return settled[1]

@@ -233,7 +233,7 @@ class _Search:
     # --- evaluation ---
 
     def evaluate(self) -> None:
-        """The value of the policy; sets `exact` if it is as exact as floats allow."""
+        """Compute the value of the policy; set `exact` if it is as exact as floats allow."""
         if self.solve.kept is not None:
             self.solve.kept.at_evaluation(self.value, self.policy, self.switched, self.iterations)
         self.iterations += 1

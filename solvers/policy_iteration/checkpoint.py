@@ -54,7 +54,7 @@ class Kept:
             raise self.corrupt(wrong[0])
 
     def corrupt(self, field: str) -> CorruptFileError:
-        """The error about numbers that cannot be."""
+        """Return the error about numbers that cannot be."""
         assert self.run.checkpoint is not None
         return self.run.checkpoint.corrupt(field, "its numbers are out of range")
 
@@ -76,7 +76,7 @@ class Kept:
         self.save()
 
     def inner(self, start: Ints) -> tuple[Floats, Ints, float, int]:
-        """The block as it was kept: values and options of its variables, share that switched, evaluations."""
+        """Return the block as it was kept: values and options of its variables, share that switched, evaluations."""
         size = len(start) - 1
         value, policy = self.inner_value[:size].copy(), self.inner_policy[:size].copy()
         if not ((start[:-1] <= policy) & (policy < start[1:])).all():

@@ -55,7 +55,7 @@ def propose(problem: Network, run: Run, max_sweeps: int) -> tuple[Candidate, boo
 
 
 def recognise(problem: Network) -> Kind | None:
-    """What the sweeps have to know about a network, or None if it is not of this kind."""
+    """Return what the sweeps have to know about a network, or None if it is not of this kind."""
     from mdpdice.numerics.kernels import discounted as kernels
 
     if problem.discount == 1 or problem.horizon is not None or problem.exact_rewards:
@@ -149,7 +149,7 @@ class Sweeps:
         )
 
     def moves(self, found: list[Any]) -> Moves:
-        """What the parts of a backup say together."""
+        """Return what the parts of a backup say together."""
         low, high, changed, nearest, farthest = zip(*found, strict=True)
         size = max(self.scale, *farthest)
         rounding = (4 * self.degree + 40) * ULP * size / (1.0 - self.discount)
@@ -198,7 +198,7 @@ class Sweeps:
         return self.bounded(self.value, self.policy, moves), done
 
     def iterate(self, max_sweeps: int) -> tuple[Moves, bool]:
-        """The moves of the last backup, and whether they are close enough together."""
+        """Return the moves of the last backup, and whether they are close enough together."""
         ahead = self.discount / (1.0 - self.discount)
         before, stuck, left = np.inf, 0, PLAIN_AFTER_BACKUPS
         while True:
@@ -227,7 +227,7 @@ class Sweeps:
         return self.bounded(value, self.policy.copy(), self.moves([found]))
 
     def bounded(self, value: Floats, policy: Ints, moves: Moves) -> Candidate:
-        """The middle between MacQueen's bounds, and the bounds."""
+        """Return the middle between MacQueen's bounds, and the bounds."""
         ahead = self.discount / (1.0 - self.discount)
         middle = value + 0.5 * ahead * (moves.low + moves.high)
         error = np.full(len(value), 0.5 * ahead * (moves.high - moves.low) + moves.rounding)

@@ -108,7 +108,7 @@ class _Blocks:
         self.halfway = False
 
     def renumber(self) -> Ints:
-        """Number the nodes in the order of the sweeps from now on; what they were before."""
+        """Renumber the nodes in the order of the sweeps; return their old numbers."""
         order: Ints = self.order.astype(np.int64)
         self.order = unsigned(np.arange(len(order)))
         return order
@@ -228,7 +228,7 @@ def _stationary(problem: Network, run: Run, max_sweeps: int) -> Candidate:
         return found
 
     def propose() -> tuple[Candidate, float]:
-        """The candidate now, and the share of its width that is due to rounding."""
+        """Return the candidate now, and the share of its width that is due to rounding."""
         greedy = policy.copy()
         most, least, noise = measure(operator, blocks.order, value, value, greedy)
         if play is None:

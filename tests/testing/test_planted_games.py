@@ -302,9 +302,9 @@ PLANTED = [
     (SaysThatItIsInfinite, "termination", "gives None where"),
     (NamesAPolicyThatTakesWhatThereIsNot, "policies", "'wait'"),
     (NamesAPolicyThatItDoesNotKnow, "policies", "the rule of 'patient' raised KeyError"),
-    (NamesPoliciesInADictionary, "policies", "it is a list of NamedPolicy"),
+    (NamesPoliciesInADictionary, "policies", "return a list of NamedPolicy"),
     (CannotTellItsAnswer, "words", "summary.* raised KeyError"),
-    (NotesAreOneText, "words", "no list of lines"),
+    (NotesAreOneText, "words", "not a list of lines"),
 ]
 
 

@@ -323,7 +323,7 @@ PLANTED = [
     (Deaf, "cancel", "deep", "never looked"),
     (Stubborn, "cancel", "deep", "went on"),
     (LateToListen, "cancel", "deep", "look 2 of 2.*went on"),
-    (HalfAnAnswer, "cancel", "deep", "no Candidate of all nodes"),
+    (HalfAnAnswer, "cancel", "deep", "not a Candidate of all nodes"),
     (HasNoClock, "deadline", "deep", "went on"),
     (SwallowsCtrlC, "interrupt", "deep", "went on"),
     (TakesAName, "traced", None, "traced"),

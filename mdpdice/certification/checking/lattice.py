@@ -405,7 +405,7 @@ def _passes(*arguments: Any) -> tuple[float, float]:
 
 
 def _and_one_more(grown: float, longest: float) -> float:
-    """The largest ``1 + w``, since one pass more reaches the nodes that are not stored, too."""
+    """Return the largest ``1 + w``, since one pass more reaches the nodes that are not stored, too."""
     return 1.0 + longest * (1.0 + 1e-9) / (1.0 - grown)
 
 
@@ -421,7 +421,7 @@ def _limit(found: list[Floats]) -> Floats:
 def _arranged(
     lattice: Lattice, order: Ints, source: Ints, reads: Ints
 ) -> tuple[tuple[Any, ...], tuple[Ints, ...], tuple[Ints, ...]]:
-    """The edges as the loops take them, see `mdpdice.certification.checking.kernels.lattice`.
+    """Return the edges as the loops take them, see `mdpdice.certification.checking.kernels.lattice`.
 
     Parameters
     ----------
@@ -470,7 +470,7 @@ def _arranged(
 
 
 def _distinct(rows: Ints) -> tuple[tuple[Ints, ...], Ints]:
-    """The columns of the different rows, and which of them every row is."""
+    """Return the columns of the different rows, and which of them every row is."""
     unique, index = np.unique(rows, axis=0, return_inverse=True)
     columns = tuple(np.ascontiguousarray(column, dtype=np.int64) for column in unique.T)
     return columns, index.reshape(-1)

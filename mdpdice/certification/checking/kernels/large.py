@@ -23,7 +23,7 @@ BOUNDS, ENDLESS = 1, 2
 
 @njit
 def tiny(whole):
-    """What is added to sizes for numbers below the range of floats."""
+    """Return what is added to sizes for numbers below the range of floats."""
     return NORMAL * (whole + 1.0) if whole > 0.0 else 0.0
 
 

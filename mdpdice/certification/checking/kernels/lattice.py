@@ -157,7 +157,7 @@ def _worth(e, core, total, best, row_reward, wide):
 
 @njit
 def _simple(i, begin, finish, mean, turn, arg, weight, best, wide):
-    """The row of a simple node."""
+    """Return the row of a simple node."""
     e = begin
     if mean:
         while e + 5 < finish:
@@ -289,7 +289,7 @@ def _defects(core):
 
 @njit
 def _least(size):
-    """A size with room for what falls below the range of floats, which nothing does where all numbers are 0."""
+    """Add room for what falls below the range of floats to a size; nothing does where all numbers are 0."""
     return size + NORMAL if size > 0.0 else 0.0
 
 
