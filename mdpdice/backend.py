@@ -343,7 +343,7 @@ def check_named_or_made(solver: object) -> None:
     """Refuse what is neither the name of a back-end nor a back-end; the `UnsupportedError` says what to write."""
     if not isinstance(solver, str) and (isinstance(solver, type) or _missing_parts(solver)):
         msg = (
-            f"solver={solver!r} is no back-end; write the name of one, such as 'value-iteration', or one with its "
+            f"solver={solver!r} is not a back-end; write the name of one, such as 'value-iteration', or one with its "
             "parameters, as in ValueIteration()"
         )
         raise UnsupportedError(msg, value=solver)

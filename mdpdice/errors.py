@@ -200,7 +200,7 @@ class LPUnboundedError(MdpDiceError):
 
 
 class UnsupportedError(MdpDiceError):
-    """A solver lacks a feature that the problem needs; the message names both, and who has it."""
+    """A solver lacks a feature that the problem needs; the message names both, and the solvers that have it."""
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

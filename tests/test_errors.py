@@ -269,7 +269,7 @@ CASES = {
     "nan": ("PluginError", by(with_changes(value=nan_at)), None, None, ANY, "nan"),
     "wrong shape": ("PluginError", by(with_changes(value=lambda v: v[:-1])), None, None, ANY, "shape"),
     "wrong type": ("PluginError", by(with_changes(policy=lambda s: s.astype(float))), None, None, ANY, "int64"),
-    "ragged": ("PluginError", by(lambda problem, run: Candidate([[1], [1, 2]], [0])), None, None, ANY, "returned an invalid answer"),
+    "ragged": ("PluginError", by(lambda problem, run: Candidate([[1], [1, 2]], [0])), None, None, ANY, "invalid"),
     "edges of others": ("PluginError", by(with_changes(policy=lambda s: s + 1)), None, None, ANY, "takes no edge"),
     "writes": ("PluginError", by(writes), None, None, ANY, "read-only"),
     "changes the model": ("PluginError", by(unlocks), None, None, ANY, "changed the problem"),

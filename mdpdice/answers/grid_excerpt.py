@@ -109,7 +109,7 @@ def _chosen(layers: Layers, where: Mapping[str, Any]) -> tuple[Ints, Ints]:
         here = np.array([name in one for one in fields])
         if not here.any():
             known = dict.fromkeys([*counters, *(field for one in fields for field in one)])
-            msg = f"{name!r} is no counter and no field of a state; they are: {', '.join(sorted(known))}"
+            msg = f"{name!r} is neither a counter nor a field of a state; they are: {', '.join(sorted(known))}"
             raise GameError(msg, value=name)
         cores &= [name in one and bool(one[name] == wanted) for one in fields]
     return np.flatnonzero(cores), points[keep]

@@ -393,7 +393,7 @@ def _ask(network: Network, function: Callable[..., Any], more: tuple[int, ...]) 
 
 def _check_game(game: object, call: str) -> None:
     if not isinstance(game, Game | Network | Lattice):
-        raise GameError(f"{game!r} is no game; write Policy.{call}", value=game)
+        raise GameError(f"{game!r} is not a game; write Policy.{call}", value=game)
 
 
 def _assemble(network: Network, rows: Sequence[_Row], *, staged: bool = False) -> Policy:

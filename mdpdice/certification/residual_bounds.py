@@ -155,7 +155,7 @@ def find_bounds(
 
 
 def _ranks(problem: Network) -> Ints | None:
-    """Ranks that show that every play ends, which with a discount nobody asks for; None if there are none."""
+    """Return ranks that show that every play ends, not needed with a discount; None if they do not exist."""
     return np.broadcast_to(np.int64(0), problem.n_nodes) if problem.discount < 1 else ending_ranks(problem)
 
 

@@ -119,7 +119,7 @@ def _write(asked: SimpleNamespace, tables: list[mdpdice.Table], title: str, abou
 
     if asked.form in (".svg", ".pdf", ".png"):
         if sum(len(one.lines or one.rows) for one in tables) > DRAWN:
-            msg = f"more than {DRAWN} rows are no card: say --rows and --cols, or write .csv or .html"
+            msg = f"more than {DRAWN} rows do not fit on a card: add --rows and --cols, or write .csv or .html"
             raise click.UsageError(msg)
         mdpdice.plots.save_picture(mdpdice.plots.draw_card(tables, title=title, about=about), asked.path)
         return

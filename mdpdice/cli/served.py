@@ -50,7 +50,7 @@ LONG_NUMBER = re.compile(r"\d{8}")
 
 
 class Hall:
-    """The games on offer, by their names on the command line; solving one of them may take so many seconds."""
+    """The games on offer, by their names on the command line; solving one of them has a time limit."""
 
     def __init__(self, names: Sequence[str], seconds: float) -> None:
         self.names, self.seconds = names, seconds

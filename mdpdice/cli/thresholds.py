@@ -50,7 +50,7 @@ def thresholds(case: Case, monotone: bool, draws: int | None, seed: int) -> Answ
 
 
 def _elsewhere(case: Case) -> str:
-    """Where thresholds are shown that are no vector."""
+    """Stands for thresholds that are not a vector."""
     from mdpdice.modelling.counters import axes
 
     there = f"; those that depend on the state are in the tables of 'mdpdice solve {case.name}'"

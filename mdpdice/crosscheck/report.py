@@ -139,7 +139,7 @@ class Report:
             rows.append([entry.solver, found.status.value, *numbers, f"{found.width:.1e}", f"{found.seconds:.2f}"])
         endless = [found.reason for found in self.solutions if found.proved and np.isinf(found.estimate())]
         if endless:
-            notes.append(f"{endless[0]}; a discount or a horizon limits it, and costs want sense='min'")
+            notes.append(f"{endless[0]}; a discount or a horizon limits it, and costs need sense='min'")
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
         lines.insert(1, "  ".join("-" * width for width in widths))

@@ -50,7 +50,7 @@ class _CoreTraversal(Traversal[dict[str, Any]]):
         super().__init__(game, *limits)
         self.axes = axes(game)
         if not self.axes:
-            msg = f"{game!r} has no counters, so it is no lattice; explore() makes a network of it"
+            msg = f"{game!r} has no counters, so it has no lattice; explore() makes a network of it"
             raise GameError(msg, value=game)
         self.names = {axis.name for axis in self.axes}
         self.forbidding = {axis.name for axis in self.axes if axis.outside == "forbid"}
@@ -355,7 +355,7 @@ def compile_lattice(
     """
     __tracebackhide__ = True
     if not isinstance(game, Game):
-        raise GameError(f"{game!r} is no Game; a class needs to be called: MyGame()", value=game)
+        raise GameError(f"{game!r} is not a Game; a class needs to be called: MyGame()", value=game)
     core = _CoreTraversal(game, merge, max_states, max_bytes, progress).run()
     point = 0
     for axis in core["axes"]:

@@ -103,7 +103,7 @@ def explore(
     """
     __tracebackhide__ = True
     if not isinstance(game, Game):
-        raise GameError(f"{game!r} is no Game; a class needs to be called: MyGame()", value=game)
+        raise GameError(f"{game!r} is not a Game; a class needs to be called: MyGame()", value=game)
     sense_of(game)  # before a long exploration
     max_states = count(max_states, "max_states")
     if (least := ask(game.least_states, what="least_states()")) is not None and least > max_states:

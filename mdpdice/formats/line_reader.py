@@ -154,7 +154,7 @@ def number_text(value: Number, *, exact: bool) -> str:
 
 
 def require_network(network: Any) -> None:
-    """Refuse what is no network before it is written, with what to do."""
+    """Reject what is not a network before it is written, and say what to do."""
     if not isinstance(network, Network):
         msg = f"{network!r} is not a Network; explore(game) makes one of a game, and replicate(lattice) of a lattice"
         raise GameError(msg, value=network)

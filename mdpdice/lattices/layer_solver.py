@@ -291,7 +291,7 @@ def _iterate(work: _Work, group: _Group) -> int:
 
 
 def _quick(work: _Work, sweep: Any, feedback: Any, sweeps: int) -> tuple[bool, int, float]:
-    """Whether so many sweeps settle the feedback, how many it were, and by how much the last one was off."""
+    """Sweep until the feedback settles: whether it did, the number of sweeps, and the last residual."""
     kernels = _feedback_kernels()
     count, parts = len(feedback.at), len(feedback.ptr) - 1
     state = kernels.State(

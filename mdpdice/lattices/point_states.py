@@ -93,7 +93,7 @@ class PointStates(NamedStates):
                 found = int(order[at])
                 if found in range(*slice(start, stop).indices(len(self))):
                     return found
-        msg = f"{value!r} is no state here"
+        msg = f"{value!r} is not a state here"
         raise ValueError(msg)
 
     def __contains__(self, value: object) -> bool:

@@ -397,7 +397,7 @@ def or_last(numbers: NDArray[Any], last: int) -> Ints:
 
 
 def _blamed(lattice: Lattice, node: int, point: int, edge: int | None = None) -> tuple[At[Any], Any]:
-    """State of a core node at a point, and the action of an edge of it; None for an edge that is no option's.
+    """State of a core node at a point, and the action of an edge of it; None for an edge that is not an option.
 
     Nodes inside an option, and ends, have the state and the action that lead there.
     """

@@ -83,7 +83,7 @@ class NamedPolicy:
 
 @attrs.frozen
 class Goal:
-    """What a player may want of the total.
+    """Whether a player maximises or minimises the total.
 
     Parameters
     ----------

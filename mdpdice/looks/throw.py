@@ -27,7 +27,7 @@ MOST_ROLLS = 100_000
 
 @attrs.frozen
 class Die:
-    """A die: its faces, their weights, and its name where it is no ordinary one; dice of one name are alike."""
+    """A die: its faces, their weights, and its name unless it is an ordinary one; dice of one name are alike."""
 
     faces: tuple[Any, ...] = (1, 2, 3, 4, 5, 6)
     weights: tuple[int, ...] = (1,) * 6

@@ -278,7 +278,7 @@ class Counter(_Declaration):
         start = values[0] if self._start is None else _ask(self._start, game, name, "start")
         first = whole_number(start)
         if first is None:
-            raise GameError(f"counter {name!r} starts at {start!r}, which is no whole number", value=start)
+            raise GameError(f"counter {name!r} starts at {start!r}, which is not a whole number", value=start)
         if first not in values:
             msg = f"counter {name!r} starts at {first}, outside its values {values}"
             raise GameError(msg, value=first, limit=values)

@@ -324,7 +324,7 @@ def constant(value: Scalar) -> Expr:
             # A text may be a payoff, and is nothing to add to.
             return constant(own_number(None if isinstance(value, str) else value, "number"))
         except GameError as error:
-            msg = f"{value!r} is no number; expressions over counters are made of ints, Fractions, floats and counters"
+            msg = f"{value!r} is not a number; expressions are made of ints, Fractions, floats and counters"
             raise GameError(msg, value=value) from error
     if kind == FLOAT and not math.isfinite(value):
         raise GameError(f"{value!r} in an expression; numbers are finite", value=value)
@@ -379,7 +379,7 @@ def table(sequence: Sequence[Scalar] | Iterable[Scalar], index: Any) -> Expr:
         raise GameError(f"table() takes a list or tuple of numbers and an index, not {sequence!r}", value=sequence)
     at = as_expr(index)
     if at.kind > INT:
-        raise GameError(f"the index of table() is {at!r}, which is no whole number; use // to divide", value=index)
+        raise GameError(f"the index of table() is {at!r}, which is not a whole number; use // to divide", value=index)
     entries = [constant(entry) for entry in sequence]
     if not entries:
         raise GameError("table() of an empty sequence has nothing to look up", value=sequence)

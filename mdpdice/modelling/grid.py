@@ -72,7 +72,7 @@ def range_error(axis: Axis, wanted: int) -> CounterRangeError:
 
 
 def forbidden_error(axis: Axis, wanted: int) -> CounterRangeError:
-    """Return the error for a forbidden update of an edge that is no option, and so cannot be taken away."""
+    """Return the error for a forbidden update of an edge that is not an option, and so cannot be removed."""
     msg = (
         f"counter {axis.name!r} would become {wanted}, outside its values, {axis.values}; outside='forbid' removes "
         "options, and this edge is not an option of a decision: choose with when(condition, edge, edge), or "
@@ -143,7 +143,7 @@ def full_state(state: object, axes: Iterable[Axis]) -> At[Any]:
 
 
 def misfit(state: object, names: Iterable[str]) -> str | None:
-    """Why something is no full state of a game with these counters, with what one looks like; None: it is one."""
+    """Return why something is not a full state of a game with these counters, and the form; None if it is one."""
     known = list(names)
     if not isinstance(state, At):
         why = f"state {state!r} does not tell the counters"

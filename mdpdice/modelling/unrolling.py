@@ -75,7 +75,7 @@ class Unrolled(Game[At[S], A], Generic[S, A]):
         return self._edge(option, values) if type(option) in (Go, PassTo) else self._placed(option, values)
 
     def _placed(self, edge: Any, values: dict[str, int]) -> Any:
-        """Return an edge that cannot be left out, with all that it holds; what is no edge is left to the explorer."""
+        """Return an edge that cannot be left out, with all that it holds; the explorer judges what is not an edge."""
         open_nodes: list[tuple[Chance[Any], list[Any]]] = []
         while True:
             while type(edge) is Conditional and edge.otherwise is not None:

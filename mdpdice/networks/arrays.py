@@ -41,12 +41,12 @@ IMPORT_NUMBA_FROM_EDGES = 1_000_000
 
 
 def compiled(edges: int) -> bool:
-    """Whether to go through so many edges in a compiled loop (`mdpdice.networks.kernels`)."""
+    """Return whether to go through this many edges in a compiled loop (`mdpdice.networks.kernels`)."""
     return edges >= (COMPILE_FROM_EDGES if "numba" in sys.modules else IMPORT_NUMBA_FROM_EDGES)
 
 
 def read_only(values: Any, dtype: Any = None) -> Any:
-    """Make an array contiguous and read-only, as compiled loops want it; a copy only where there must be one."""
+    """Make an array contiguous and read-only, as compiled loops need it; copy only where it must be copied."""
     array = np.array(values, dtype=dtype, order="C", copy=None)
     if array.flags.writeable:
         # A caller may still hold a writeable view of what it passed; a private view is enough

@@ -37,7 +37,7 @@ class ChoiceArrays:
         return slice(int(self.branch_ptr[choice]), int(self.branch_ptr[choice + 1]))
 
     def where(self, choice: int) -> dict[str, Any]:
-        """State and action of a choice, as errors want them."""
+        """Return the state and action of a choice, as errors take them."""
         state = int(np.searchsorted(self.choice_ptr, choice, side="right")) - 1
         action = choice - int(self.choice_ptr[state]) if self.actions is None else self.actions[choice]
         return {"state": self.states[state], "action": action}

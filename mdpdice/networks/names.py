@@ -1,4 +1,4 @@
-"""Where the nodes and edges of a network are, what they are called, and who has a name."""
+"""The names of nodes and edges of a network, and how they are found."""
 
 from __future__ import annotations
 

@@ -199,7 +199,7 @@ def _solve_narrow(chances: Any, right: Floats) -> Floats | None:
 
 
 def matrix_rows(matrix: Any) -> tuple[Any, Any, Floats]:
-    """Arrays of a csr_array as `compiled_bicgstab` wants them."""
+    """Arrays of a csr_array as `compiled_bicgstab` takes them."""
     indices = matrix.indices.view(np.uint32 if matrix.indices.itemsize == 4 else np.uint64)
     return matrix.indptr, indices, matrix.data
 

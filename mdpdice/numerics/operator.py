@@ -96,7 +96,7 @@ def rows_of(problem: Network) -> Problem:
 
 
 def unsigned(nodes: Ints) -> NDArray[np.uint64]:
-    """Node numbers as the kernels want them."""
+    """Return node numbers as the kernels take them."""
     return read_only_ints(nodes).view(np.uint64)
 
 

@@ -204,7 +204,7 @@ def _whole(expr: Expr, unit: int, objective: OfPayoff) -> Expr:
         others = [arg for arg in args if arg.integral]
         if len(fractions) == 1:
             return math.prod(others, start=scaled(fractions[0]))
-    return _refuse(objective, f"{expr!r} is no whole number in parts of 1/{unit}")
+    return _refuse(objective, f"{expr!r} is not a whole number in parts of 1/{unit}")
 
 
 def _least(lattice: Lattice, expr: Expr, objective: OfPayoff) -> Fraction:

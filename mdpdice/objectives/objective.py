@@ -89,7 +89,7 @@ def _named(function: Callable[..., Any]) -> str:
 
 
 class Objective(abc.ABC):
-    """What a play is worth and who wants it large.
+    """What a play is worth, and which player maximises it.
 
     A subclass defines `apply`; `lower` then adds the reductions that every objective needs.  Its `str` is how the
     command line writes it and saved answers name it, without the sense: ``discounted:9/10``.
@@ -109,7 +109,7 @@ class Objective(abc.ABC):
         return type(self).__name__
 
     def wanted(self, model: Game[Any, Any] | Network | Lattice) -> Sense:
-        """Return what the player to move wants in a model."""
+        """Return whether the player to move maximises or minimises in a model."""
         return self.sense or ("max" if self.chance else sense_of(model))
 
     @abc.abstractmethod
@@ -417,7 +417,7 @@ class Utility(OfPayoff):
 
 
 def _number(value: Any) -> Any:
-    """Return the number of a value, or what is none as it is."""
+    """Return a value as a number, or unchanged if it is not one."""
     try:
         return own_number(value, "threshold")
     except GameError:

@@ -65,7 +65,7 @@ class PointRule:
             chances = {answer: Fraction(1)}
         unknown = [one for one in chances if one not in offered]
         if unknown or not chances:
-            msg = f"the policy gives {answer!r}, which is no action here; the actions are {list(offered)!r}"
+            msg = f"the policy gives {answer!r}, which is not an action here; the actions are {list(offered)!r}"
             raise UnknownStateError(msg, state=state, action=unknown[0] if unknown else None)
         return tuple((offered[one], chance) for one, chance in chances.items())
 

@@ -220,7 +220,7 @@ def simulate_by_rules(
     plays, generator = _plays(plays), _generator(seed)
     max_moves = count(max_moves, "max_moves")
     if not isinstance(game, Game):
-        raise GameError(f"{game!r} is no Game; a class needs to be called: MyGame()", value=game)
+        raise GameError(f"{game!r} is not a Game; a class needs to be called: MyGame()", value=game)
     given = seats if isinstance(seats, Sequence) else (seats,)
     if not 1 <= len(given) <= 2 or not all(map(callable, given)):
         msg = f"a game has one or two seats, which are functions of the turn, not {seats!r}"

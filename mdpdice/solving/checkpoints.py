@@ -264,7 +264,7 @@ def _alive(holder: dict[str, Any]) -> bool:
 
 
 def _born(pid: int) -> str | None:
-    """When a process began, in the units of the system; None where there is no telling, or it is a zombie."""
+    """When a process began, in the units of the system; None where that is unknown, or it is a zombie."""
     try:
         text = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
         state, *fields = text.rpartition(")")[2].split()

@@ -175,7 +175,7 @@ def _sample(count: int, size: int) -> list[int]:
 def _check_declaration(ledger: Ledger, game: Any) -> None:
     if not isinstance(game, Game):
         how = "a class needs to be called: MyGame()" if isinstance(game, type) else "derive it from mdpdice.Game"
-        ledger.fail("declaration", f"{game!r} is no Game; {how}", value=game)
+        ledger.fail("declaration", f"{game!r} is not a Game; {how}", value=game)
     ledger.ask("declaration", "sense", sense_of, game)
     bounds: Any = game.payoff_range
     if bounds is not None:
@@ -318,7 +318,7 @@ def _check_texts(ledger: Ledger, game: Game[Any, Any], network: Network, some: l
         state = network.states[index]
         text = ledger.ask("texts", "show_state", look.show_state, state, hint=f"; {remedy}", state=state)
         if not isinstance(text, str):
-            ledger.fail("texts", f"show_state gives {text!r}, which is no text", state=state, value=text)
+            ledger.fail("texts", f"show_state returns {text!r}, which is not a text", state=state, value=text)
         if text in seen:
             msg = f"show_state writes {text!r} for it and for {seen[text]!r}; the text must tell them apart"
             ledger.fail("texts", msg, state=state, value=text)

@@ -113,7 +113,7 @@ MODELS: tuple[Model, ...] = (
     ),
     Model(
         "losses",
-        "all values are negative, so 0 is no bound: (-1 - 4) / 2 beats -3",
+        "all values are negative, so 0 is not a bound: (-1 - 4) / 2 beats -3",
         _table(s=decide({"sure": end(-3), "coin": _coin(1, 2, end(-1), end(-4))})),
         lambda: {"s": _F(-5, 2)},
     ),
@@ -203,7 +203,7 @@ MODELS: tuple[Model, ...] = (
     ),
     Model(
         "idle",
-        "who stays for ever gets 0, which is better than to pay 2",
+        "staying for ever is worth 0, which is better than paying 2",
         _table(s=decide({"pay": end(-2), "stay": go("s")})),
         lambda: {"s": 0},
     ),

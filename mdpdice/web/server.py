@@ -252,7 +252,7 @@ def _read(wanted: Mapping[str, _Field], headers: Headers, body: bytes) -> dict[s
     try:
         said = json.loads(body) if _shallow(body.decode()) else None
     except ValueError as error:
-        raise Illegal("this is no JSON", 400) from error
+        raise Illegal("this is not JSON", 400) from error
     if not isinstance(said, dict) or not set(said) <= set(wanted):
         raise Illegal(f"send an object with {', '.join(wanted) or 'nothing'}", 400)
     found = {}

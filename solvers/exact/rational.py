@@ -47,7 +47,7 @@ Row: TypeAlias = tuple[int, dict[int, int], Pair]
 
 
 Factors: TypeAlias = tuple[Ints, Ints, Ints, Ints, Ints, Ints, Ints]
-"""A matrix as `mdpdice.numerics.modular` wants it: rows below the diagonal, the diagonal, rows above."""
+"""A matrix as `mdpdice.numerics.modular` takes it: rows below the diagonal, the diagonal, rows above."""
 
 MODULAR_FROM_WORK = 2e7
 """Bits times operations from which a system is solved modulo primes instead of by elimination in rationals."""

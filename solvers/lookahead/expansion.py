@@ -87,7 +87,7 @@ class Expansions:
             number = math.nan
         if not (self.low <= number <= self.high and math.isfinite(number)):
             msg = (
-                f"estimate() gives {guess!r}, which is no number in payoff_range, [{self.low:g}, {self.high:g}]; "
+                f"estimate() returns {guess!r}, which is not a number in payoff_range, [{self.low:g}, {self.high:g}]; "
                 "clip it, or declare a wider range"
             )
             raise GameError(msg, state=state, value=guess, limit=(self.low, self.high))

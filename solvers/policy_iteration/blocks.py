@@ -354,7 +354,7 @@ class _Search:
         return wish[~wrong]
 
     def flee(self, player: Bools, losing: Bools, rests: Bools) -> None:
-        """Make a player make for the way out of losing for ever.
+        """Lead a player out of losing for ever.
 
         The minimiser replies to the maximiser's policy; the maximiser must get out whatever the reply.
         """

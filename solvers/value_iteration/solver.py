@@ -370,6 +370,6 @@ def _judged(problem: Network, candidate: Candidate, run: Run, *, settled: bool) 
         width = float(np.max(candidate.details["upper"] - candidate.details["lower"]))
     remedy = "raise max_sweeps, ask for a larger tolerance, or use solver='exact'"
     if problem.two_player and problem.discount == 1 and np.isinf(width):
-        remedy = "perhaps one player can make the other pay for ever, which solver='policy-iteration' tells"
+        remedy = "perhaps one player can make the other pay for ever, which solver='policy-iteration' can tell"
     msg = f"value iteration was not done after {candidate.iterations:,} sweeps, its bounds {width:.3g} apart; {remedy}"
     raise NotConvergedError(msg, iterations=candidate.iterations, width=width, partial=candidate)

@@ -99,7 +99,7 @@ def test_records_inside_records():
 @pytest.mark.parametrize("wrong", [None, 3, ValueIteration, object()])
 def test_what_is_no_back_end(wrong):
     for call in (lambda: solve(GAME, solver=wrong), lambda: cross_check(GAME, solvers=[wrong])):
-        with pytest.raises(UnsupportedError, match="is no back-end; write the name of one"):
+        with pytest.raises(UnsupportedError, match="is not a back-end; write the name of one"):
             call()
 
 

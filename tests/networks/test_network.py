@@ -456,7 +456,7 @@ def test_the_digest_of_exact_numbers_beyond_pythons_limit_of_digits():
 
 @pytest.mark.parametrize("weight", [[1, 1, 1, 0], [1, 1, 0, 1], [1, 1, 1, -0.0]])
 def test_an_edge_that_is_never_taken_is_no_edge(weight):
-    with pytest.raises(ProbabilityRangeError, match=r"outside \(0, 1\]; an edge that is never taken is no edge"):
+    with pytest.raises(ProbabilityRangeError, match=r"outside \(0, 1\]; an edge that is never taken is not an edge"):
         Network(**arrays(weight=weight))
 
 

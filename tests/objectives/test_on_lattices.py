@@ -226,7 +226,7 @@ def test_rewards_that_lattices_refuse(monkeypatch):
     with pytest.raises(UnsupportedError, match="its sums go up to"):
         solve(compile_lattice(tosses({}, 0.1), merge=False), PayoffAtLeast(1))
     square = tosses({}, lambda self: self.left * Fraction(1, 2) * (self.left * Fraction(1, 2)))
-    with pytest.raises(UnsupportedError, match="is no whole number in parts of 1/2"):
+    with pytest.raises(UnsupportedError, match="is not a whole number in parts of 1/2"):
         solve(compile_lattice(square, merge=False), PayoffAtLeast(1))
 
     def round_(self, _):

@@ -164,7 +164,7 @@ def _game(option, **counters):
 def test_what_can_go_wrong():
     lattice = compile_lattice(Race(12))
     wild = Policy.uniform(lattice)
-    with pytest.raises(UnknownStateError, match="'fly', which is no action here; the actions are"):
+    with pytest.raises(UnknownStateError, match="'fly', which is not an action here; the actions are"):
         simulate(lattice, Policy.of(lattice, lambda at: "fly"), 10, seed=1)
     with pytest.raises(GameError, match="the policy raised ZeroDivisionError"):
         simulate(lattice, Policy.of(lattice, lambda at: 1 // 0), 10, seed=1)
@@ -227,7 +227,7 @@ def test_seats_of_a_game_with_two_players():
     last = Policy.of(network, lambda s: network.action_of(network.edges(network.node_of(s))[-1]))
     assert agrees(found, evaluate(network, [Policy.from_solution(best), last]).value())
     assert told == list(range(1, 1_001))
-    with pytest.raises(GameError, match="is no Game"):
+    with pytest.raises(GameError, match="is not a Game"):
         simulate_by_rules(network, optimal, 10)
 
 

@@ -462,7 +462,7 @@ def test_endless_plays_may_be_meant():
 
 def test_what_is_no_game():
     for thing in (Turn, 42, None):
-        with pytest.raises(ConformanceError, match="is no Game") as caught:
+        with pytest.raises(ConformanceError, match="is not a Game") as caught:
             check_game(thing)
         assert caught.value.check == "declaration"
 

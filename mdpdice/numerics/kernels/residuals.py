@@ -255,7 +255,7 @@ def stages(
 
 @njit
 def rise(rows: Rows, nodes: Ints, value: Floats, policy: Ints, least: Floats, sweeps: int) -> tuple[int, Number]:
-    """Sweep over `nodes` until none of them rises by more than its `least`, but so many times at most.
+    """Sweep over `nodes` until none of them rises by more than its `least`, or for `sweeps` sweeps.
 
     Returns how often, and whether one still rises.
     """
