@@ -12,6 +12,7 @@ import io
 import re
 import shlex
 from collections.abc import Callable
+from decimal import Decimal
 from pathlib import Path
 from typing import NamedTuple
 
@@ -79,7 +80,17 @@ def blocks(page: Path) -> list[Block]:
 
 
 def same(want: str, got: str) -> bool:
-    return doctest.OutputChecker().check_output(want, got, FLAGS)
+    """Whether an output is the one that is shown, where its numbers are rounded to the digits that are shown."""
+    shown = re.findall(r"-?\d+\.\d{4,}(?![\d.])", want)  # one that "..." cuts must begin in the same way
+
+    def rounded(match: re.Match[str]) -> str:
+        for number in shown:
+            digits = len(number.partition(".")[2])
+            if digits < len(match[1]) and abs(Decimal(match[0]) - Decimal(number)) <= Decimal(5).scaleb(-digits - 1):
+                return number
+        return match[0]
+
+    return doctest.OutputChecker().check_output(want, re.sub(r"-?\d+\.(\d{5,})", rounded, got), FLAGS)
 
 
 def check(page: Path, block: Block, want: str, got: str) -> None:
