@@ -42,7 +42,7 @@ def _number(node: ast.expr) -> float:
 
 
 def table() -> str:
-    """Lay the thresholds of the library and its back-ends out as a table, by module."""
+    """Lay the thresholds of the library and its solvers out as a table, by module."""
     rows = ["| module | threshold | value | what it gates |", "| --- | --- | --- | --- |"]
     for top in ("mdpdice", "solvers"):
         for path in sorted((ROOT / top).rglob("*.py")):

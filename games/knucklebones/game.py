@@ -22,7 +22,7 @@ chance to bring the end nearer, and the game ends with probability one.
 
 Boards of one column are worth little thought and those of 3 x 3 cannot be solved, with 4.8
 thousand million positions up to the order of columns.  For these there is an estimate for the
-back-end `mdpdice.solvers.lookahead`; it is that of a public program [2]_.
+solver `mdpdice.solvers.lookahead`; it is that of a public program [2]_.
 
 References
 ----------

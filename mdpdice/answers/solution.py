@@ -144,7 +144,7 @@ class Solution:
 
     @property
     def details(self) -> Mapping[str, Any]:
-        """What the back-end said beyond the answer."""
+        """What the solver said beyond the answer."""
         return self.provenance.details
 
     @property

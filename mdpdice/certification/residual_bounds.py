@@ -84,7 +84,7 @@ def find_stages(
 def claimed_bounds(
     problem: Network, value: Floats, lower: Any, upper: Any, epsilon: float
 ) -> tuple[Floats, inequalities.Witness] | None:
-    """Bounds of `value` that a back-end claims, with a witness; None if they are none, or too wide.
+    """Bounds of `value` that a solver claims, with a witness; None if they are none, or too wide.
 
     The problem has no horizon.  `lower` and `upper` are whatever was returned: arrays like `value`, of float64 and
     shape (N,), if it is something.  `epsilon` is the relative width that is narrow enough.
@@ -112,7 +112,7 @@ def find_bounds(
 
     The candidate has the shape (N,); `epsilon` is the relative width that is narrow enough, and `check`, which is
     called now and then, may raise to give up.  `lengths`, float64 of that shape, are expected lengths of plays under
-    the policy, roughly, which a back-end knows.  They are tried first.
+    the policy, roughly, which a solver knows.  They are tried first.
     """
     from mdpdice.numerics.kernels import residuals as kernels
 
@@ -212,7 +212,7 @@ def _undiscounted(
 
 
 def _are_numbers(claimed: Any, n: int) -> bool:
-    """Whether a back-end returned what can be tried: one finite float per node."""
+    """Whether a solver returned what can be tried: one finite float per node."""
     array = isinstance(claimed, np.ndarray) and claimed.shape == (n,) and claimed.dtype == np.float64
     return array and bool(np.isfinite(claimed).all())
 

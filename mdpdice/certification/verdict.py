@@ -55,7 +55,7 @@ def certify(
     """Judge a candidate's value and policy, of shape (N,) or (horizon + 1, N), on a canonical problem.
 
     `epsilon` is the relative width that is narrow enough; `check` is called before every sweep, and may raise to give
-    up.  `details` are what a back-end returns with its candidate: its bounds, "lower" and "upper", and expected
+    up.  `details` are what a solver returns with its candidate: its bounds, "lower" and "upper", and expected
     "lengths" of plays are tried in large problems; nothing rests on them.
     """
     reason, bounds = "", None

@@ -244,14 +244,14 @@ def open_case(
 
 
 def solver_of(text: str) -> str | mdpdice.Solver:
-    """Return the back-end of a name, or of ``lookahead:DEPTH``."""
+    """Return the solver of a name, or of ``lookahead:DEPTH``."""
     name, colon, depth = text.partition(":")
     check_solver(name)
     if not colon:
         return name
     if name != "lookahead" or not depth.isdecimal() or not int(depth):
         raise click.UsageError(f"--solver {text}: write a name, or lookahead:DEPTH with a positive number of decisions")
-    # What a back-end takes is its own; this one's parameter is known.
+    # What a solver takes is its own; this one's parameter is known.
     return cast("Any", mdpdice.load_solver(name))(depth=int(depth))  # type: ignore[no-any-return]
 
 

@@ -29,7 +29,7 @@ from mdpdice.cli.values import value_data, value_rows
 @click.option("--start", metavar="STATE", help="Where play starts: 3, or with chances 0:1/2,3:1/2.")
 @click.option("--tolerance", type=float, metavar="X", help="How far sums of chances may be from 1.  [1e-9]")
 @click.option("--exact", is_flag=True, help="Decimals mean what they spell: 0.1 is 1/10.")
-@click.option("--solver", default="auto", help="With --solve: the back-end.")
+@click.option("--solver", default="auto", help="With --solve: the solver.")
 @sense_option
 @json_option
 def import_(

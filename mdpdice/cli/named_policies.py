@@ -38,7 +38,7 @@ def rule_of(case: Case, name: str) -> Rule | None:
 
 
 def search_of(case: Case, name: str) -> mdpdice.Solver | None:
-    """Return the back-end of ``lookahead:DEPTH``, which searches from every state that it is asked about; else None."""
+    """Return the solver of ``lookahead:DEPTH``, which searches from every state that it is asked about; else None."""
     key, _, depth = name.partition(":")
     if key != "lookahead":
         return None
@@ -46,7 +46,7 @@ def search_of(case: Case, name: str) -> mdpdice.Solver | None:
         raise click.UsageError("lookahead knows no --horizon; ask the optimal player")
     if name != key and not (depth.isdecimal() and int(depth)):
         raise click.UsageError(f"{name}: write lookahead:DEPTH with a positive number of decisions")
-    # What a back-end takes is its own; this one's parameter is known.
+    # What a solver takes is its own; this one's parameter is known.
     chosen = cast("Any", mdpdice.load_solver(key))
     return chosen(depth=int(depth)) if depth else chosen()  # type: ignore[no-any-return]
 

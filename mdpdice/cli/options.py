@@ -78,7 +78,7 @@ solver_option = click.option(
     default="auto",
     metavar="NAME",
     shell_complete=_complete_solver,
-    help="The back-end that proposes the answer; 'mdpdice list' names them. lookahead:DEPTH looks that many "
+    help="The solver that proposes the answer; 'mdpdice list' names them. lookahead:DEPTH looks that many "
     "decisions ahead, for an estimate.",
 )
 _policy_option = click.option(

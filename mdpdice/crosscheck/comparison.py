@@ -1,4 +1,4 @@
-"""Comparing the answers of two back-ends state by state: values, infinities, actions and what policies are worth."""
+"""Comparing the answers of two solvers state by state: values, infinities, actions and what policies are worth."""
 
 from __future__ import annotations
 

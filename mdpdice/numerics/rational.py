@@ -1,6 +1,6 @@
 """The value of a chain in rational numbers: elimination component by component.
 
-The back-end `exact` has an elimination of its own, made for large systems.  What a policy is worth is found here
+The solver `exact` has an elimination of its own, made for large systems.  What a policy is worth is found here
 without it, so that one can be held against the other.
 """
 

@@ -20,7 +20,7 @@ _COMPONENTS: WeakKeyDictionary[Network, tuple[Ints, Ints, Ints]] = WeakKeyDictio
 def ending_ranks(network: Network) -> Ints | None:
     """Ranks that fall along every option and along some edge of every chance node, 0 at ends; None if there are none.
 
-    They show that every play ends, whatever is done.  They are found once for a network, since reductions, back-ends
+    They show that every play ends, whatever is done.  They are found once for a network, since reductions, solvers
     and bounds all want to know.
     """
     if network not in _RANKS:
@@ -43,7 +43,7 @@ def _keep_ranks(network: Network, rank: Ints) -> None:
 def components(network: Network) -> tuple[Ints, Ints, Ints]:
     """Label of every node, order and ptr of `mdpdice.numerics.graph.ordered_components`.
 
-    They are found once for a network: the choice of a back-end, the back-end and the bounds want them.
+    They are found once for a network: the choice of a solver, the solver and the bounds want them.
     """
     if network not in _COMPONENTS:
         # Ranks come with the search, where they may be needed.

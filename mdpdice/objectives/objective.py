@@ -3,7 +3,7 @@
 An objective is a value.  Its `lower` turns a network into a chain of reductions whose last network is canonical: the
 mover maximises a zero-sum total reward, with the network's discount and horizon, and the idle end components merged.
 That is done for every objective, `Total` included: where play can idle, Bellman's equation has many solutions, and a
-back-end could find any of them.
+solver could find any of them.
 """
 
 from __future__ import annotations

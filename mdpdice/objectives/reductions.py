@@ -1,7 +1,7 @@
 """Reductions between networks, and the way back.
 
 Each reduction gives a `Lowering`: the simpler network, and what turns a value and a policy of it into a value and a
-policy of the one before.  Back-ends see the last network of the chain, the canonical problem.
+policy of the one before.  Solvers see the last network of the chain, the canonical problem.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 A file holds the values and the policy (of a lattice its stored values), and which problem they answer; it is no
 proof.  Whoever reads it gives the game (and the objective) again.  The problem is made again and compared by its
 digest, the answer is carried down to the canonical problem, and from there it takes the way of any answer that a
-back-end proposes: it is certified, or it comes out as uncertified, whatever the file claims.
+solver proposes: it is certified, or it comes out as uncertified, whatever the file claims.
 """
 
 from __future__ import annotations
@@ -213,7 +213,7 @@ def load_flat(read: SavedAnswer, problem: Problem, epsilon: float, *, prove: boo
 
 @attrs.frozen
 class _Stored:
-    """A back-end that remembers its answer."""
+    """A solver that remembers its answer."""
 
     name: str
     candidate: Candidate

@@ -3,7 +3,7 @@
 A handler of SIGINT is in place for as long as the solve lasts, in the main thread only (Python has no others there),
 and only where Ctrl-C means what it usually means: a program that handles or ignores it itself is left alone.
 
-The first Ctrl-C sets the cancel event.  A running back-end has the time `GRACE` to notice and to return
+The first Ctrl-C sets the cancel event.  A running solver has the time `GRACE` to notice and to return
 what it has; one that does not look gets a `KeyboardInterrupt` then, as does code that never looks (exploring,
 certifying) at once.  The second Ctrl-C is left to Python.
 """
@@ -22,7 +22,7 @@ from typing import Self
 from mdpdice.errors import SolveInterrupted
 
 GRACE = 0.4
-"""Seconds that a back-end has to notice that it was cancelled."""
+"""Seconds that a solver has to notice that it was cancelled."""
 
 
 class Interrupts:

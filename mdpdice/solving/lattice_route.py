@@ -1,6 +1,6 @@
 """Which games are solved on their lattice, and how.
 
-A game with counters can be solved in two ways.  Expanded into a network it can be given to any back-end and has
+A game with counters can be solved in two ways.  Expanded into a network it can be given to any solver and has
 all that a network offers, but every pair of core state and grid point takes memory, and every edge some more.  On the
 lattice only a few values per point are kept, and edges never.  Both ways give the same values and are certified.
 

@@ -1,4 +1,4 @@
-"""`solve`: explore, lower the objective, let a back-end propose, certify, and say what was proved."""
+"""`solve`: explore, lower the objective, let a solver propose, certify, and say what was proved."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def solve(
         Whether the player to move maximises or minimises it, if the objective does not say; by default as the
         game says (`Game.sense`), and "max" for a chance.
     solver : str or Solver
-        Name of a back-end, a back-end with its parameters, or ``"auto"``, which never picks one that
+        Name of a solver, a solver with its parameters, or ``"auto"``, which never picks one that
         takes the game itself and gives an estimate (``"lookahead"``).  Where floats prove nothing in a network of
         at most `EXACT_UP_TO_NODES` nodes, it goes on with ``"exact"``, for at most half of `time_limit` or
         `EXACT_SECONDS`, and says so in its `warnings`.
@@ -231,7 +231,7 @@ def _flat_plan(
 
 @attrs.frozen
 class FlatPlan:
-    """A back-end solves a network.
+    """A solver solves a network.
 
     `objective` is a text, for the checkpoint; with `surely` it goes on in exact arithmetic where floats prove nothing.
     """
@@ -242,10 +242,10 @@ class FlatPlan:
     surely: bool = False
 
     def solve(self, run: Run, epsilon: float, interrupts: Interrupts) -> Solution:
-        """Run the back-end and certify its answer."""
+        """Run the solver and certify its answer."""
         if is_large(self.problem.canonical):
             # Digits beyond those that were asked for are welcome where they cost nothing, so not here: the
-            # margin is for bounds of the certificate that are wider than those of the back-end.
+            # margin is for bounds of the certificate that are wider than those of the solver.
             run = attrs.evolve(run, tolerance=epsilon / 16)
         file = run.checkpoint
         if file is None:
@@ -359,7 +359,7 @@ def _checkpointed(
 
 
 def choose(problem: Problem, solver: str | Solver, extra: frozenset[Feature] = frozenset()) -> Solver:
-    """Back-end to use: the one that is named, or the most direct one that has the features, and the `extra` ones."""
+    """Solver to use: the one that is named, or the most direct one that has the features, and the `extra` ones."""
     if not isinstance(solver, str):
         return solver
     if solver != "auto":
@@ -376,7 +376,7 @@ def choose(problem: Problem, solver: str | Solver, extra: frozenset[Feature] = f
 
 
 def _iterations(network: Network, need: frozenset[Feature]) -> tuple[str, ...]:
-    """Return the back-ends for cycles, the faster one first.
+    """Return the solvers for cycles, the faster one first.
 
     Sweeps are faster, unless one large component takes them without a discount, where plays may be long.
     """
@@ -398,7 +398,7 @@ def unsupported(name: str, need: frozenset[Feature], have: frozenset[Feature]) -
 def solve_problem(
     problem: Problem, solver: Solver, run: Run, epsilon: float, interrupts: Interrupts | None = None
 ) -> Solution:
-    """Let one back-end propose an answer to a prepared problem, and certify it."""
+    """Let one solver propose an answer to a prepared problem, and certify it."""
     started = time.perf_counter()
     canonical = problem.canonical
     unrolled = None
@@ -418,7 +418,7 @@ def solve_problem(
     try:
         with watch.patience():
             candidate = answer = propose(network, solver, run)
-        # Lets go of the back-end's own arrays, which with a horizon are large.
+        # Lets go of the solver's own arrays, which with a horizon are large.
         run.offer(lambda: answer)
         if watch.arrived:
             run.check(candidate)
@@ -490,7 +490,7 @@ def _partial(
 
 
 def _quick_verdict(canonical: Network, candidate: Candidate, value: Floats, policy: Ints) -> Verdict:
-    """Return bounds of a partial answer: those that the back-end claims, if they hold, or what is found in a moment."""
+    """Return bounds of a partial answer: those that the solver claims, if they hold, or what is found in a moment."""
     edges = canonical.n_edges * (1 if canonical.horizon is None else canonical.horizon + 1)
     limit = time.monotonic() + (PARTIAL_SECONDS if edges <= PARTIAL_UP_TO_EDGES else 0.0)
 

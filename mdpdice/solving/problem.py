@@ -48,11 +48,11 @@ class Problem:
 
     @property
     def canonical(self) -> Network:
-        """What a back-end solves."""
+        """What a solver solves."""
         return self.lowerings[-1].network if self.lowerings else self.network
 
     def needs(self) -> frozenset[Feature]:
-        """Features that a back-end must have."""
+        """Features that a solver must have."""
         return self._needs
 
     @functools.cached_property

@@ -1,4 +1,4 @@
-"""Asking a back-end for an answer, refusing what is none, and saying what it cannot do."""
+"""Asking a solver for an answer, refusing what is none, and saying what it cannot do."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from mdpdice.networks.network import Floats, Ints, Network
 T = TypeVar("T")
 
 CHECKSUM_FROM_EDGES = 20_000
-"""Edges from which a problem is compared by quick sums instead of its digest, before and after a back-end had it."""
+"""Edges from which a problem is compared by quick sums instead of its digest, before and after a solver had it."""
 
 HUGE = 1e150
-"""Reward or payoff from which infinite values are not blamed on a back-end: its sums and products overflow."""
+"""Reward or payoff from which infinite values are not blamed on a solver: its sums and products overflow."""
 
 _BEFORE: WeakKeyDictionary[Network, object] = WeakKeyDictionary()
 """What networks looked like when they were first solved."""
 
 
 def propose(network: Network, solver: Solver, run: Run) -> Candidate:
-    """Let a back-end propose an answer to a canonical problem, and make sure that it keeps its contract."""
+    """Let a solver propose an answer to a canonical problem, and make sure that it keeps its contract."""
     # Those of the library hand the read-only arrays to code that is compiled for such; `check_solver` watches them.
     own = type(solver).__module__.startswith("mdpdice.solvers.")
     if not own and network not in _BEFORE:
@@ -55,7 +55,7 @@ def propose(network: Network, solver: Solver, run: Run) -> Candidate:
 
 
 def answer_of(name: str, kind: type[T], ask: Callable[[], T]) -> T:
-    """Return what a back-end answers when it is asked; that it crashes, or gives something else, is its error."""
+    """Return what a solver answers when it is asked; that it crashes, or gives something else, is its error."""
     try:
         answer = ask()
     except MdpDiceError:

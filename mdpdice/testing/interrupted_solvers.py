@@ -1,6 +1,6 @@
-"""Whether a back-end can be stopped: cancelled, out of time, interrupted; and resumed, if it says so.
+"""Whether a solver can be stopped: cancelled, out of time, interrupted; and resumed, if it says so.
 
-No clock decides: the cancel event that the back-end looks at answers differently after a number of looks.
+No clock decides: the cancel event that the solver looks at answers differently after a number of looks.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def _expect(
     problem = _deep()
     try:
         answer = solver.solve(problem, run)
-    except BaseException as error:  # noqa: BLE001 - whatever the code of a back-end raises
+    except BaseException as error:  # noqa: BLE001 - whatever the code of a solver raises
         if not isinstance(error, (SolveInterrupted, *allowed)):
             msg = f"{what}, it raised {type(error).__name__}: {error}; let what run.check() raises pass"
             ledger.fail(check, msg, cause=error if isinstance(error, Exception) else None)

@@ -1,7 +1,7 @@
 """Small models whose answers are known, as rationals, by an argument that fits into a line.
 
-Each has a reason to be here: something that a back-end which is nearly right gets wrong.  None of the values was found
-by a solver; the tests of the kit compare them with the values of all policies and with the exact back-end.
+Each has a reason to be here: something that a solver which is nearly right gets wrong.  None of the values was found
+by a solver; the tests of the kit compare them with the values of all policies and with the exact solver.
 """
 
 from __future__ import annotations

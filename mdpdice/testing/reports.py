@@ -101,7 +101,7 @@ class Ledger:
         self.subject = subject
         self.require = tuple(require)
         self.checks: list[Check] = []
-        self.model: str | None = None  # of a back-end's battery, the one at hand
+        self.model: str | None = None  # of a solver's battery, the one at hand
         self.max_states = max_states
         self.limits: dict[str, Any] = {"max_states": max_states, "progress": progress}
 

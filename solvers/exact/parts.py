@@ -1,4 +1,4 @@
-"""A cyclic part of a network in rationals, and exact comparison of options, for the back-end `exact`.
+"""A cyclic part of a network in rationals, and exact comparison of options, for the solver `exact`.
 
 A `Part` is a set of nodes whose successors outside have known values.
 """

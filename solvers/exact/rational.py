@@ -1,4 +1,4 @@
-"""Exact solution of sparse linear systems of Markov chains, for the back-end `exact`.
+"""Exact solution of sparse linear systems of Markov chains, for the solver `exact`.
 
 A system says ``v_i = c_i + sum_j (a_ij / d_i) v_j`` with whole numbers ``a``, ``d`` and rationals ``c``.  Its
 unknowns are eliminated one after the other, the one that costs least first (Markowitz 1957).  The work is

@@ -1,6 +1,6 @@
 """Exact: the value in rational numbers, and every optimal action.
 
-The page "How the back-ends work" of the reference (``docs/reference/methods.rst``) has the problem, the method, what it
+The page "How the solvers work" of the reference (``docs/reference/methods.rst``) has the problem, the method, what it
 guarantees, and the literature.
 """
 

@@ -1,4 +1,4 @@
-"""Strategy improvement in rationals on one cyclic part of a network, for the back-end `exact`.
+"""Strategy improvement in rationals on one cyclic part of a network, for the solver `exact`.
 
 A `Part` is a set of nodes whose successors outside have known values.  `optimise` finds the exact value of its
 nodes, the best options and an optimal policy, starting from any policy.

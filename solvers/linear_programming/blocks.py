@@ -1,4 +1,4 @@
-"""One block of a network as a linear program, for the back-end `linear-programming`.
+"""One block of a network as a linear program, for the solver `linear-programming`.
 
 A block is a set of nodes whose successors outside of it have known values.  `reduce_block` writes it as a
 matrix over the block's *variables*: its decisions, and those chance nodes that are better kept than

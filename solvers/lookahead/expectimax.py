@@ -1,6 +1,6 @@
 """Depth-limited expectimax with pruning at chance nodes and a transposition table.
 
-The page "How the back-ends work" of the reference (``docs/reference/methods.rst``) has the problem, the method, what it
+The page "How the solvers work" of the reference (``docs/reference/methods.rst``) has the problem, the method, what it
 guarantees, and the literature.
 """
 

@@ -6,7 +6,7 @@ with the roll before it is one step, as for a horizon.  The answer is an estimat
 `Game.payoff_range` there is an interval that holds the true value: the search is repeated with the worst and with the
 best payoff in the place of estimates.  Where all plays end within the depth the interval is one number.
 
-This back-end takes the game itself and not a network.  Its solution speaks of the first
+This solver takes the game itself and not a network.  Its solution speaks of the first
 decisions only: for another position ask for ``solve(game.at(position), solver=Lookahead())``.
 """
 

@@ -94,7 +94,7 @@ GAME = Game.of(start=0, node=lambda n: decide({"on": go(n + 1), "stop": end(n)})
 
 
 class Sleeper:
-    """A back-end during which Ctrl-C is pressed; how it reacts is up to the test."""
+    """A solver during which Ctrl-C is pressed; how it reacts is up to the test."""
 
     name = "sleeper"
     features = frozenset(Feature)
@@ -270,7 +270,7 @@ def test_bounds_take_little_time(monkeypatch):
 
 
 class Liar(Sleeper):
-    """A back-end that is stopped with a wrong value, and with bounds that are not true."""
+    """A solver that is stopped with a wrong value, and with bounds that are not true."""
 
     def __init__(self, value):
         self.value = value

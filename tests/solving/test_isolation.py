@@ -129,7 +129,7 @@ def test_its_children_are_ended_too(tmp_path):
         except FileNotFoundError:
             return
         time.sleep(0.05)
-    pytest.fail("a process of the back-end is still there")
+    pytest.fail("a process of the solver is still there")
 
 
 class TestRefused:

@@ -298,7 +298,7 @@ def test_numbers_that_lead_out_of_the_stages_are_refused(lie, tmp_path, monkeypa
 
 
 class Gullible(KeepsNothing):
-    """A back-end that believes the checkpoint, and fails in the way that it says."""
+    """A solver that believes the checkpoint, and fails in the way that it says."""
 
     def solve(self, problem, run):
         state = {"way": np.array([0])}

@@ -1,4 +1,4 @@
-"""Back-ends with one fault each: the check that is meant for it finds it, on the model that shows it."""
+"""Solvers with one fault each: the check that is meant for it finds it, on the model that shows it."""
 
 from __future__ import annotations
 
