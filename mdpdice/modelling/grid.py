@@ -146,7 +146,7 @@ def misfit(state: object, names: Iterable[str]) -> str | None:
     """Return why something is not a full state of a game with these counters, and the form; None if it is one."""
     known = list(names)
     if not isinstance(state, At):
-        why = f"state {state!r} does not tell the counters"
+        why = f"state {state!r} has no counter values"
     else:
         given = state.counters
         lacking = [name for name in known if name not in given]

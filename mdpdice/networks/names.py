@@ -82,12 +82,12 @@ class Names:
         return index if index is not None and same_kind(self.states[index], state) else None
 
     def node_of(self, state: Hashable) -> int:
-        """Node of a state; where it cannot be reached an `UnknownStateError` lists states like it."""
+        """Node of a state; where it cannot be reached an `UnknownStateError` lists similar ones."""
         index = self.index_of(state)
         if index is None:
             near = ", ".join(repr(s) for s in self.nearest(state))
             why = self._misfit(state) or f"state {state!r} is not in this network"
-            raise UnknownStateError(f"{why}; states like it: {near}", value=state)
+            raise UnknownStateError(f"{why}; similar states: {near}", value=state)
         return int(self.state_node[index])
 
     def value_node_of(self, state: Hashable) -> int:

@@ -260,7 +260,7 @@ def test_states_and_nodes_find_each_other(played):
 
 @pytest.mark.parametrize("state", ["stop", (0, True), (0, 1.0), (False, 1), Box(True), Box(3), 0, None, [0, 1], [[]]])
 def test_states_that_are_not_there(played, state):
-    with pytest.raises(UnknownStateError, match="states like it") as caught:
+    with pytest.raises(UnknownStateError, match="similar states") as caught:
         played.node_of(state)
     assert caught.value.value == state
     assert repr(state) in str(caught.value)
@@ -269,7 +269,7 @@ def test_states_that_are_not_there(played, state):
 def test_an_unknown_state_lists_the_nearest(played):
     assert played.nearest("stert")[0] == "start"
     assert played.nearest(Box(12), count=2) == [Box(1), Box(2)] or played.nearest(Box(12), count=2) == [Box(2), Box(1)]
-    with pytest.raises(UnknownStateError, match="states like it: 'start'"):
+    with pytest.raises(UnknownStateError, match="similar states: 'start'"):
         played.node_of("stert")
 
 

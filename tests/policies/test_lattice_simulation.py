@@ -170,7 +170,7 @@ def test_what_can_go_wrong():
         simulate(lattice, Policy.of(lattice, lambda at: 1 // 0), 10, seed=1)
     with pytest.raises(NotConvergedError, match="are not over after 3 moves"):
         simulate(lattice, wild, 10, seed=1, max_moves=3)
-    with pytest.raises(UnknownStateError, match="does not tell the counters; a state of this game is At"):
+    with pytest.raises(UnknownStateError, match="has no counter values; a state of this game is At"):
         simulate(lattice, wild, 10, seed=1, state="turn")
     with pytest.raises(GameError, match="one or two players, not 3"):
         simulate(lattice, [wild] * 3, 10, seed=1)
