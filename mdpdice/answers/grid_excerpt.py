@@ -37,9 +37,9 @@ class _Part(NamedTuple):
     value: Floats
     kind: NDArray[np.uint8]
     options: Ints  # how many
-    best: Ints  # which of them, -1 where nobody decides
+    best: Ints  # which of them, -1 without a decision
     worth: Floats  # of the options, state by state
-    action: Ints  # of the options, -1 where nobody decides
+    action: Ints  # of the options, -1 without a decision
 
 
 def excerpt(table: GridValues, where: Mapping[str, Any], max_states: int) -> NodeValues:

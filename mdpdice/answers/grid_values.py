@@ -132,7 +132,7 @@ class GridValues:
         kind = int(lattice.kind[node])
         if kind not in (Kind.MAX, Kind.MIN):
             state = self.start if state is None else state
-            raise GameError("nobody decides in this state; ask value() instead", state=state)
+            raise GameError("this state has no decision; ask value() instead", state=state)
         edges = np.arange(lattice.indptr[node], lattice.indptr[node + 1])
         first, worth = lattice.first_action(node), rows[self.layers.program.edge_row[edges]].tolist()
         there = np.flatnonzero(open_edges(lattice, edges, np.intp(0), tables)).tolist()

@@ -259,7 +259,7 @@ class Policy:
         net = self.network
         node = self._node(state)
         if not net.decides[node]:
-            raise GameError("nobody decides in this state", state=net.describe(node))
+            raise GameError("this state has no decision", state=net.describe(node))
         try:
             steps = steps_of(net, steps_left, 1)
         except HorizonRangeError as error:
@@ -350,7 +350,7 @@ def _check(policy: Policy) -> None:
     wrong = np.where(net.decides, ~inside, rows != -1)
     if wrong.any():
         node = int(np.argwhere(wrong)[0][-1])
-        what = "takes none of its actions" if net.decides[node] else "takes an action, but nobody decides"
+        what = "takes none of its actions" if net.decides[node] else "takes an action without a decision"
         raise GameError(f"the policy {what} here", state=net.describe(node))
     if weight is None:
         return
@@ -439,7 +439,7 @@ def _same_names(old: Network, new: Network) -> tuple[Ints, Ints]:
             raise GameError("a decision without a state of its own has no counterpart", state=new.describe(node))
         before = old.node_of(state)
         if not old.decides[before]:
-            raise UnknownStateError("nobody decides in this state where the policy comes from", state=state)
+            raise UnknownStateError("this state has no decision where the policy comes from", state=state)
         nodes[node] = before
         theirs = {action: (action, edge) for action, edge in _options(old, before)}
         for action, edge in _options(new, node):

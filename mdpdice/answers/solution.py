@@ -575,7 +575,7 @@ class Solution:
         where, max_states
             Which states of a lattice; see `excerpt`.
         decisions : bool
-            Leave out states in which nobody decides.
+            Leave out states without a decision.
         steps_left : int, optional
             Decisions left, for a solution with a horizon; by default the whole horizon.
 
@@ -583,7 +583,7 @@ class Solution:
         -------
         pandas.DataFrame
             Columns ``state``, ``kind``, ``value``, ``lower``, ``upper`` (in payoff units), ``action`` (None
-            where nobody decides), and one for every counter and every field of the states.
+            without a decision), and one for every counter and every field of the states.
 
         Raises
         ------

@@ -43,7 +43,7 @@ MOST_OUTCOMES = 5
 @click.option("--policy", "chosen", metavar="POLICY", help="Show what a policy does there, and why.")
 @solver_option
 def advise(case: Case, state: tuple[str, ...], every: bool, chosen: str | None, solver: str) -> Answer:
-    """Say what to do in a state, what the moves are worth, and how likely they lose the turn.
+    """Say what to do in a state, what the moves are worth, and how likely each is to lose the turn.
 
     STATE may be several words, as in: mdpdice advise farkle roll=1,1,5 points=300
 
@@ -117,7 +117,7 @@ def _by_values(
         "notes": notes,
     }
     if kind not in (mdpdice.Kind.MAX, mdpdice.Kind.MIN):
-        notes.append("nobody decides here: chance moves, or the play is over")
+        notes.append("no decision here: chance moves, or the play is over")
     elif case.horizon == 0:
         notes.append("no decision is left")
     else:
@@ -258,7 +258,7 @@ def _by_policy(case: Case, name: str, rule: Rule, ratings: Ratings, text: str) -
         "action": [action_data(one) for one in actions],
         "actions": [{"action": action_data(one), "words": words[one], "rating": rated[one]} for one in ordered],
         "outcomes": outcomes,
-        "notes": [] if decides else ["nobody decides here: chance moves, or the play is over"],
+        "notes": [] if decides else ["no decision here: chance moves, or the play is over"],
     }
     lines = [f"{name}: {' or '.join(words[one] for one in actions)}."] if decides else []
     if ordered:

@@ -18,9 +18,9 @@ from mdpdice.solving import kept
 
 @click.group()
 def cache() -> None:
-    """List the answers that are kept, or delete them.
+    """List the kept answers, or delete them.
 
-    They lie in a folder of yours. The environment variable MDPDICE_CACHE names another one; where it is empty, nothing
+    They are in your cache folder. The environment variable MDPDICE_CACHE names another one; if it is empty, nothing
     is kept.
     """
 

@@ -51,8 +51,8 @@ _WORDS = {
 def check(case: Case, endless: bool, seed: int) -> Answer:
     """Check what the library relies on in a game, and play it three times at random.
 
-    At most 100,000 states are looked at, unless --max-states says more: parameters that make the game small show
-    mistakes as well.
+    At most 100,000 states are checked, unless --max-states says more: mistakes show with parameters that make the
+    game small as well.
 
     Exit status: 0 all is well, 1 a check failed, 2 wrong usage.
     """

@@ -28,7 +28,7 @@ from mdpdice.cli.values import value_data, value_rows
 @click.option("--until", metavar="LABEL", help="With --solve: the expected reward until reaching this label.")
 @click.option("--start", metavar="STATE", help="Where play starts: 3, or with chances 0:1/2,3:1/2.")
 @click.option("--tolerance", type=float, metavar="X", help="How far sums of chances may be from 1.  [1e-9]")
-@click.option("--exact", is_flag=True, help="Decimals mean what they spell: 0.1 is 1/10.")
+@click.option("--exact", is_flag=True, help="Read decimals exactly: 0.1 is 1/10.")
 @click.option("--solver", default="auto", help="With --solve: the solver.")
 @sense_option
 @json_option

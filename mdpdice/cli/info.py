@@ -48,10 +48,10 @@ ARRAYS = (
 def info(case: Case, before: bool, max_states: int) -> Answer:
     """Show the size and structure of a game, and which solvers can solve it.
 
-    For a game with counters the grid and a bound of the memory are known before it is explored. It is not
-    explored where it is so large that it is solved on its lattice.
+    For a game with counters the grid and a bound of the memory are known before it is explored. A game so large
+    that it is solved on its lattice is not explored.
 
-    Exit status: 0 told, 1 it could not be explored within the limits, 2 wrong usage.
+    Exit status: 0 shown, 1 it could not be explored within the limits, 2 wrong usage.
     """
     data = _data(case, max_states, explores=not before)
     return Answer(data, [aligned(_rows(case, data))], data["refused"] is None)

@@ -94,7 +94,7 @@ _horizon_option = click.option(
     "--horizon",
     type=click.IntRange(0),
     metavar="N",
-    help="At most N decisions in a play; one that is cut off there gets nothing more.",
+    help="Stop a play after N decisions; it then earns nothing further.",
 )
 _epsilon_option = click.option(
     "--epsilon",

@@ -39,13 +39,13 @@ _KEYS = {"state": "state", "choice": "action", "roll": "outcome", "reward": "rew
 @click.option(
     "--seed",
     type=click.IntRange(0),
-    help="Equal seeds give equal dice; without one every play is new, and tells its seed at the end.",
+    help="Equal seeds give equal dice; without one every play is new, and shows its seed at the end.",
 )
 @click.option(
-    "--rounds", type=click.IntRange(1), default=1, metavar="N", help="Play N times; two seats begin in turns."
+    "--rounds", type=click.IntRange(1), default=1, metavar="N", help="Play N times; two seats take turns to begin."
 )
-@click.option("--review", is_flag=True, help="Tell at the end what every decision of a human lost.")
-@click.option("--record", type=NewFile(path_type=Path), metavar="FILE", help="A file for all that happens.")
+@click.option("--review", is_flag=True, help="Show at the end what every decision of a human lost.")
+@click.option("--record", type=NewFile(path_type=Path), metavar="FILE", help="Record all that happens in this file.")
 @solver_option
 def play(
     case: Case, seats: str, seed: int | None, rounds: int, review: bool, record: Path | None, solver: str

@@ -33,8 +33,8 @@ SHOWN = 40
 @question_options
 @objective_options
 @click.option("--table", metavar="TABLE", help="One table: one of the game's, or decisions for all decisions.")
-@click.option("--rows", metavar="NAME", help="A card of the decisions: the counter or field that goes down.")
-@click.option("--cols", metavar="NAME", help="The counter or field that goes across.")
+@click.option("--rows", metavar="NAME", help="A card of the decisions: the counter or field for the rows.")
+@click.option("--cols", metavar="NAME", help="The counter or field for the columns.")
 @where_option("Take only states where a counter or field has this value; may be repeated.")
 @click.option("--csv", "as_csv", is_flag=True, help="Print comma-separated values, of one table.")
 @to_option(f"Write a card that can be printed: {', '.join(FORMS)}.")

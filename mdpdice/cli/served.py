@@ -198,7 +198,7 @@ class Room:
         case, rules = self.case, playthrough.plain(self.case.game)
         state = case.position(text)
         if (turn := playthrough.turn_at(rules, state)) is None:
-            raise click.UsageError(f"{text!r}: nobody decides here: chance moves, or the play is over")
+            raise click.UsageError(f"{text!r}: no decision here: chance moves, or the play is over")
         if policy == "optimal":
             solved = Solved(rules, self.solution())
             action = solved.best(turn)

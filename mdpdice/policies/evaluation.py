@@ -12,7 +12,7 @@ set where it collects, or pays, for ever is worth an infinite amount.  All other
 end, so the rest of the system has one solution.  It is found component by component
 (`mdpdice.numerics.linear`).
 
-The interval is that of any answer (`mdpdice.certification.verdict`), for a network in which nobody decides.
+The interval is that of any answer (`mdpdice.certification.verdict`), for a network without decisions.
 With ``exact=True`` the system is solved in rational numbers.
 """
 

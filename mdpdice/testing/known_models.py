@@ -101,7 +101,7 @@ MODELS: tuple[Model, ...] = (
     Model("end", "the start is an end, and no float equals 7/3", _table(s=end(_F(7, 3))), lambda: {"s": _F(7, 3)}),
     Model(
         "chance alone",
-        "nobody decides: 0 with 1/3 and 6 with 2/3 make 4",
+        "no decision: 0 with 1/3 and 6 with 2/3 make 4",
         _table(s=roll(Dist({0: 1, 6: 2}), end)),
         lambda: {"s": 4},
     ),

@@ -223,7 +223,7 @@ class _Battery:
         rows = answer.policy if network.horizon is None else answer.policy[1:]
         idle = network.horizon is None or (answer.policy[0] == -1).all()
         if not idle or (rows[..., ~network.decides] != -1).any():
-            self.ledger.fail("answer", "its policy takes an edge where nobody decides; it is -1 there")
+            self.ledger.fail("answer", "its policy takes an edge without a decision; it is -1 there")
         if not isinstance(answer.details, Mapping) or isinstance(answer.iterations, bool):
             self.ledger.fail("answer", "details is a mapping, and iterations a number")
         ends = network.kind == Kind.END

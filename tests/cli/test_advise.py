@@ -175,7 +175,7 @@ def test_where_nobody_decides(run, pig):
     assert data["value"] > 0
     result = run("advise", "farkle", "-p", "cap=300", "dice=6")
     assert result.exit_code == 0
-    assert "nobody decides" in result.output
+    assert "no decision here" in result.output
     assert run("advise", "farkle", "-p", "dice=one=1:0:0:0:0:0", "-p", "cap=none", "roll=1").exit_code == 1
 
 
@@ -319,7 +319,7 @@ def test_what_other_policies_do(run):
     assert "its rating" in looked
     for wrong in ("optimal", "bold", "hold-at:x"):
         assert run("advise", "pig-turn", "21", "--policy", wrong).exit_code == 2
-    assert "nobody decides" in run("advise", "farkle", "dice=6", "--policy", "lookahead:1").output
+    assert "no decision here" in run("advise", "farkle", "dice=6", "--policy", "lookahead:1").output
 
 
 @pytest.mark.parametrize(

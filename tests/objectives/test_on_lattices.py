@@ -284,7 +284,7 @@ def test_a_target_ends_the_play():
     assert found.value() == pytest.approx(solve(game, PayoffAtLeast(20)).value())
     assert found.action(At("turn", points=19)) == "roll"
     assert found.value(At("turn", points=20)) == 1
-    with pytest.raises(GameError, match="nobody decides"):
+    with pytest.raises(GameError, match="this state has no decision"):
         found.action(At("turn", points=20))
 
 

@@ -304,7 +304,7 @@ PLANTED = [
     (Float32, "answer", "end", "float64"),
     (ForgetsEnds, "answer", "end", "payoffs"),
     (EdgesOfNoNode, "answer", "choice", "no edge of the decision"),
-    (ChoosesForChance, "answer", "chance alone", "nobody decides"),
+    (ChoosesForChance, "answer", "chance alone", "without a decision"),
     (Recursive, "answer", "deep", "RecursionError"),
     (ChangesRewards, "inputs", "chance alone", "changed the problem"),
     (WritesIntoTheProblem, "inputs", "end", "read-only"),
