@@ -1,4 +1,4 @@
-"""Two-player Farkle against plain sweeps over faces, and by several back-ends."""
+"""Two-player Farkle against plain sweeps over faces, and by several solvers."""
 
 import itertools
 
