@@ -30,7 +30,7 @@ def from_gymnasium(
     max_denominator: int | None = None,
     tolerance: float = SUM_TOLERANCE,
 ) -> Network:
-    """A network from a toy-text environment, or from any dictionary ``P``.
+    """Return a network from a toy-text environment, or from any dictionary ``P``.
 
     Parameters
     ----------
@@ -129,7 +129,7 @@ def from_gymnasium(
 
 
 def _table(source: Any) -> tuple[dict[Any, Any], dict[Any, Any]]:
-    """The table of a source by its states, and the states to start in with their chances."""
+    """Return the table of a source by its states, and the states to start in with their chances."""
     inner = getattr(source, "unwrapped", source)
     table = getattr(inner, "P", inner)
     if not isinstance(table, Mapping | list | tuple) or not table:
@@ -156,7 +156,7 @@ def _plain(value: Any) -> Any:
 
 
 def _place(number: Mapping[Hashable, int], state: Any) -> int | None:
-    """Number of a state, None where there is no such state."""
+    """Return the number of a state, None where there is no such state."""
     try:
         return number.get(state)
     except TypeError:  # a list, say
@@ -210,7 +210,7 @@ def _mean(parts: list[tuple[Any, Any]], total: Any) -> Any:
 
 
 def to_gymnasium(game: Game[Any, Any] | Network) -> NetworkEnv:
-    """A game as a Gymnasium environment.
+    """Return a game as a Gymnasium environment.
 
     Parameters
     ----------

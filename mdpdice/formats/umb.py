@@ -164,7 +164,7 @@ class _Parse:
         given = f"{name}.bin" in self.members
         found = self.vector(name, self.binary.UINT64, sources + 1, 0, targets + 1) if given else range(sources + 1)
         right = found[0] == 0 and found[-1] == targets and all(a <= b for a, b in itertools.pairwise(found))
-        self.check(right, name, "its pointers do not rise from 0 to what there is")
+        self.check(right, name, f"its pointers do not rise from 0 to {targets}")
         return np.array(found, dtype=np.int64)
 
     def model(self, tolerance: float, begin: Start | None) -> Model:
