@@ -27,6 +27,8 @@ FORMS = {
     "horizon": "horizon:20",
     "payoff-at-least": "payoff-at-least:1000",
     "payoff-at-most": "payoff-at-most:5",
+    "cvar": "cvar:0.1",
+    "quantile": "quantile:0.5",
     "reach": "reach:STATE or 'reach:STATE;STATE'",
     "until-reward": "until-reward:STATE",
 }
@@ -83,6 +85,8 @@ def _made(kind: str, value: str, sense: Sense | None, read_state: Reading) -> md
         return mdpdice.PayoffAtLeast(_number(value), sense)
     if kind == "payoff-at-most":
         return mdpdice.PayoffAtMost(_number(value), sense)
+    if kind in ("cvar", "quantile"):
+        return (mdpdice.CVaR if kind == "cvar" else mdpdice.Quantile)(_number(value), sense)
     targets = [read_state(part.strip().replace("\\;", ";")) for part in re.split(r"(?<!\\);", value)]
     return mdpdice.Reach(targets, sense=sense) if kind == "reach" else mdpdice.UntilReward(targets, sense)
 

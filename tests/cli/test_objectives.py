@@ -8,11 +8,13 @@ import pytest
 from click.shell_completion import ShellComplete
 
 from mdpdice import (
+    CVaR,
     Discounted,
     Horizon,
     PayoffAtLeast,
     PayoffAtMost,
     Policy,
+    Quantile,
     Reach,
     Total,
     UntilReward,
@@ -34,6 +36,8 @@ ASKED = {
     "payoff-at-least:20": (PayoffAtLeast(20), "payoff-at-least:20"),
     "PAYOFF_AT_LEAST:41/2": (PayoffAtLeast(20.5), "payoff-at-least:41/2"),
     "payoff-at-most: 5": (PayoffAtMost(5), "payoff-at-most:5"),
+    "cvar:0.5": (CVaR(0.5), "cvar:1/2"),
+    "quantile: 1/2": (Quantile(0.5), "quantile:1/2"),
     "reach:30": (Reach([30]), "reach:30"),
     "reach:30;31": (Reach([30, 31]), "reach:30;31"),
     "until-reward:30": (UntilReward([30]), "until-reward:30"),
@@ -208,7 +212,8 @@ def completed(*args):
 
 def test_the_shell_completes():
     assert completed("solve", "pig-turn", "--objective", "") == [
-        "total", "discounted:", "horizon:", "payoff-at-least:", "payoff-at-most:", "reach:", "until-reward:",
+        "total", "discounted:", "horizon:", "payoff-at-least:", "payoff-at-most:", "cvar:", "quantile:",
+        "reach:", "until-reward:",
     ]  # fmt: skip
     assert completed("evaluate", "pig-turn", "--objective", "r") == ["reach:"]
     assert completed("solve", "pig-turn", "--sense", "m") == ["max", "min"]
