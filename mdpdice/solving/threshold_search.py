@@ -71,9 +71,9 @@ class SearchOfThresholds:
         if not reason and not width <= epsilon:
             reason = f"between {lower:.12g} and {upper:.12g} the intervals of thresholds do not tell"
         proved = best.status if low == high else Status.CERTIFIED
-        details = {**best.details, "threshold": threshold, "asked": asked}
+        told = {"threshold": threshold, "asked": asked, "of_states": str(objective.at(threshold))}
         spent = time.perf_counter() - started
-        made = attrs.evolve(best.provenance, objective=str(objective), seconds=spent, details=details)
+        made = attrs.evolve(best.provenance, objective=str(objective), seconds=spent, details={**best.details, **told})
         found = attrs.evolve(best, provenance=made, width=width, reason=reason, at_start=(value, lower, upper))
         return attrs.evolve(found, status=Status.UNCERTIFIED if reason else proved)
 

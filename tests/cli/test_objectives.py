@@ -204,6 +204,14 @@ def test_a_game_too_large_for_a_network_is_refused_before_it_is_written_out(run)
     assert (result.exit_code, "its sums go up to 1,000,000" in result.output) == (1, True)
 
 
+def test_advice_says_what_its_values_are(run):
+    text = run("advise", "pig-turn", "10", "--objective", "cvar:0.9").output
+    assert "(cvar:9/10 at 19)" in text
+    text = run("advise", "pig-turn", "10", "--objective", "quantile:0.5", "--sense", "min").output
+    assert text.startswith("Roll.")
+    assert "(payoff-at-most:0)" in text
+
+
 def completed(*args):
     *before, beginning = args
     found = ShellComplete(main, {}, "mdpdice", "_MDPDICE_COMPLETE").get_completions(before, beginning)
