@@ -257,7 +257,7 @@ class Solution:
         TotalRewardUndefinedError
             Plays from here collect and pay without end.
         """
-        told = self.at_start if state is None else None
+        told = self.at_start if state is None and steps_left is None else None
         number = self.table.value(state, steps_left) if told is None else float(told[0])
         if math.isnan(number):
             msg = "plays from here collect and pay without end; use a discount or a horizon"
@@ -277,7 +277,7 @@ class Solution:
             how = "evaluate(..., exact=True)" if self.given is not None else "solver='exact'"
             msg = f"the answer of {self.solver} is {self.status.value}, not exact; use {how}"
             raise NotCertifiedError(msg, state=state)
-        told = self.at_start if state is None else None
+        told = self.at_start if state is None and steps_left is None else None
         found: Fraction | float = table.exact_value(state, steps_left) if told is None else told[0]
         return found
 
@@ -290,7 +290,7 @@ class Solution:
         return self._interval(state, steps_left)[1]
 
     def _interval(self, state: Hashable, steps_left: int | None) -> tuple[float, float]:
-        told = self.at_start if state is None else None
+        told = self.at_start if state is None and steps_left is None else None
         return self.table.interval(state, steps_left) if told is None else told[1:]
 
     def reaches(self, state: Hashable) -> bool:

@@ -119,8 +119,12 @@ def known_targets(objective: mdpdice.Objective | None, text: str) -> Iterator[No
         raise
 
 
-def evaluable(objective: mdpdice.Objective | None) -> bool:
-    """Whether a policy has a value of its own under an objective, as the total of the network of `Objective.apply`."""
+def refuse_valueless(objective: mdpdice.Objective | None) -> None:
+    """Refuse an objective under which a policy has no value, as the total of the network of `Objective.apply`."""
     if isinstance(objective, mdpdice.PayoffAtLeast | mdpdice.PayoffAtMost):
-        return objective.worth(Fraction(0)) == 0
-    return objective is None or isinstance(objective, mdpdice.Total | mdpdice.Discounted | mdpdice.Reach)
+        known = objective.worth(Fraction(0)) == 0
+    else:
+        known = objective is None or isinstance(objective, mdpdice.Total | mdpdice.Discounted | mdpdice.Reach)
+    if not known:
+        words = "write total, discounted, reach, or a payoff-at-least above 0"
+        raise click.UsageError(f"policies have no value of their own under {objective}; {words}")

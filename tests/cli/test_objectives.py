@@ -212,6 +212,12 @@ def test_advice_says_what_its_values_are(run):
     assert "(payoff-at-most:0)" in text
 
 
+@pytest.mark.parametrize("text", ["cvar:0.9", "quantile:0.5", "payoff-at-most:5"])
+def test_no_rule_where_a_policy_has_no_value(run, text):
+    result = run("explain", "pig-turn", "--objective", text)
+    assert (result.exit_code, "policies have no value of their own" in result.output) == (2, True)
+
+
 def completed(*args):
     *before, beginning = args
     found = ShellComplete(main, {}, "mdpdice", "_MDPDICE_COMPLETE").get_completions(before, beginning)

@@ -29,6 +29,7 @@ from mdpdice import (
     end,
     explore,
     go,
+    outcomes,
     pass_to,
     roll,
     solve,
@@ -169,6 +170,23 @@ def test_a_policy_has_the_worst_share_that_is_claimed():
     again = solve(PigTurn(cap=40), Utility(lambda x: threshold - max(threshold - x, 0) / 0.75))
     assert float(found.exact()) == pytest.approx(again.value(), abs=1e-9)
     assert found.action(int(threshold)) == "hold"
+
+
+@pytest.mark.parametrize("cap", [30, 100])
+def test_the_policy_does_what_is_claimed(cap):
+    for share in (Fraction(1, 4), Fraction(1, 2), Fraction(9, 10)):
+        game = PigTurn(cap=cap)
+        found, spread = solve(game, CVaR(share)), outcomes(game, solve(game, CVaR(share)), exact=True)
+        distribution = [(Fraction(total), spread.prob(total)) for total in spread.totals.tolist()]
+        assert float(worst_share(distribution, share, "max")) == pytest.approx(found.value(), abs=1e-9)
+        found = solve(game, Quantile(share))
+        assert outcomes(game, found).at_least(found.value()) >= float(share) - 1e-12
+
+
+def test_stages():
+    found = solve(PigTurn(), CVaR(1), horizon=3)
+    assert found.value() == pytest.approx(solve(PigTurn(), horizon=3).value())
+    assert found.value(steps_left=1) == 0
 
 
 # --- lattices -----------------------------------------------------------------
