@@ -130,8 +130,9 @@ class CVaR(Searched):
             for i, j in new:
                 if j - i > 1:
                     heapq.heappush(gaps, _promise(at, known, slope, i, j))
-            low, high, best = max(known.values(), key=lambda each: each[0])
-            slack = Fraction(epsilon) / 2 * max(1, abs(best.value)) if low < high else 0
+            low, _, best = max(known.values(), key=lambda each: each[0])
+            loose = any(lower < upper for lower, upper, _ in known.values())
+            slack = Fraction(epsilon) / 2 * max(1, abs(best.value)) if loose else 0
             if not gaps or -gaps[0][0] <= low + slack:
                 break
             _, i, k, j = heapq.heappop(gaps)
