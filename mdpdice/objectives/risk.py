@@ -50,7 +50,7 @@ class Searched(OfPayoff):
 
     @abc.abstractmethod
     def at(self, threshold: Any) -> OfPayoff:
-        """What is asked about one threshold."""
+        """Return what is asked about one threshold."""
 
     @abc.abstractmethod
     def search(self, points: set[Fraction], ask: Callable[[Fraction], Worth], epsilon: float) -> Worth:
@@ -62,7 +62,7 @@ class Searched(OfPayoff):
         return self._payoffs is None and self.threshold is None
 
     def listening(self, payoffs: set[Fraction]) -> Self:
-        """The same objective, to be lowered only: it writes down the payoffs that it is asked about."""
+        """Return the same objective, to be lowered only, which writes down the payoffs that it is asked about."""
         listener = copy.copy(self)
         # Frozen attrs classes refuse an ordinary assignment.
         object.__setattr__(listener, "_payoffs", payoffs)
@@ -103,11 +103,11 @@ class CVaR(Searched):
         return f"cvar:{number_text(self.alpha)}{where}"
 
     def at(self, threshold: Any) -> CVaR:
-        """The same with a threshold."""
+        """Return the same objective with a threshold."""
         return attrs.evolve(self, threshold=own_number(threshold, "threshold"))
 
     def worth(self, payoff: Fraction) -> Fraction:
-        """What a payoff is worth for the threshold."""
+        """Return what a payoff is worth for the threshold."""
         if self.threshold is None:
             return super().worth(payoff)
         if self.sense == "min":
@@ -173,7 +173,7 @@ class Quantile(Searched):
         return f"quantile:{number_text(self.p)}"
 
     def at(self, threshold: Any) -> PayoffAtLeast | PayoffAtMost:
-        """The chance of at least a threshold, or with ``sense="min"`` of at most that."""
+        """Return the chance of at least a threshold, or with ``sense="min"`` of at most that."""
         return (PayoffAtMost if self.sense == "min" else PayoffAtLeast)(threshold, "max")
 
     def search(self, points: set[Fraction], ask: Callable[[Fraction], Worth], epsilon: float) -> Worth:

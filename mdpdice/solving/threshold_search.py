@@ -78,7 +78,7 @@ class SearchOfThresholds:
         return attrs.evolve(found, status=Status.UNCERTIFIED if reason else proved)
 
     def _thresholds(self, run: Run) -> tuple[Any, set[Fraction]]:
-        """What is solved for every threshold, and the thresholds: all totals that are possible."""
+        """Return what is solved for every threshold, and the thresholds: all totals that are possible."""
         if run.checkpoint is not None:
             msg = f"{self.objective} solves many problems, and a checkpoint is of one; leave it out"
             raise UnsupportedError(msg, value=self.objective)
@@ -95,7 +95,7 @@ class SearchOfThresholds:
 
 
 def _worth(solution: Solution, threshold: Fraction) -> Worth:
-    """What is known of the start."""
+    """Return what is known of the start."""
     found: Any = (solution.exact(),) * 3 if solution.status is Status.EXACT else ()
     found = found or (solution.estimate(), solution.lower(), solution.upper())
     value, lower, upper = (Fraction(one) if math.isfinite(one) else one for one in found)
