@@ -3,9 +3,9 @@
     python docs/english.py              everything in the checkout of the current folder
     python docs/english.py docs games   some files and folders of it
 
-Comments and strings of Python files are read, and pages and notebooks outside fenced code. Each hit is printed as
-``file:line: phrase -> replacement``, their number at the end. The exit status is 1 if there are any; what is right as
-it stands is listed in `ALLOWED`, with the reason.
+Comments and strings of Python files are read, all of scripts of the page and of templates, and pages and notebooks
+outside fenced code. Each hit is printed as ``file:line: phrase -> replacement``, their number at the end. The exit
+status is 1 if there are any; what is right as it stands is listed in `ALLOWED`, with the reason.
 """
 
 import argparse
@@ -81,7 +81,7 @@ def main() -> int:
 def files(place: Path) -> Iterator[Path]:
     """List the files that are read in a folder."""
     for file in sorted(place.rglob("*")) if place.is_dir() else [place]:
-        if file.suffix in {".py", ".md", ".rst", ".ipynb"} and not SKIPPED.intersection(file.parts):
+        if file.suffix in {".py", ".md", ".rst", ".ipynb", ".js", ".txt"} and not SKIPPED.intersection(file.parts):
             yield file
 
 
