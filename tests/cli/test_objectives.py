@@ -177,7 +177,7 @@ def test_what_is_no_objective(run, args, words):
         (("simulate", *PIG, "--policy", "lookahead:1", "--objective", "reach:30"), 2, "know no --objective"),
         (("solve", *PIG, "--solver", "lookahead:1", "--objective", "reach:30"), 1, "leave out the objective"),
         (("solve", "farkle", "-p", "dice=one=1:0:0:0:0:0", "-p", "cap=none", "--objective", "discounted:0.9"), 2,
-         "no network of it for another objective"),
+         "no network can be made for another objective"),
         (("play", *PIG, "--objective", "total"), 2, "No such option"),
     ],
 )  # fmt: skip
