@@ -514,7 +514,7 @@ class Solution:
         ProblemMismatchError
             The file answers another game, objective, sense or horizon; the message names both.
         CorruptFileError
-            The file is damaged, or holds something that is no answer.
+            The file is damaged, or does not hold an answer.
         """
         from mdpdice.solving.files import load_solution
 

@@ -218,5 +218,5 @@ def write_lines(path: PathLike, lines: Iterable[str]) -> None:
     """Write a text file, which is replaced at once or not at all."""
     with replaced(Path(path)) as file:
         for line in lines:
-            # A name may hold half of a surrogate pair, which is no character.
+            # A name may hold half of a surrogate pair, which is not a character.
             file.write(f"{line}\n".encode(errors="backslashreplace"))

@@ -116,7 +116,7 @@ def solve(
         Limit of the exploration.
     checkpoint : path, optional
         File that the state of a long solve is written to, every `checkpoint_seconds` and when the solve is
-        interrupted.  If it is there already the solve goes on from it, to the same result; a file with
+        interrupted.  If it already exists, the solve continues from it, to the same result; a file with
         wrong numbers costs time, no more.  It is deleted when the solve is over.
     checkpoint_seconds : float
         Seconds between two writes.
