@@ -126,7 +126,7 @@ class _Parse:
         opened: Any = {b"\x1f\x8b": gzip.open, b"\xfd7": lzma.open}.get(packed[:2], io.BufferedReader)
         data = opened(io.BytesIO(packed)).read(_MOST + 1)
         self.check(len(data) <= _MOST, "size", f"it unpacks to more than {_MOST:,} bytes")
-        self.check(data.endswith(bytes(1024)), "size", "it is no tar archive, or was cut off")
+        self.check(data.endswith(bytes(1024)), "size", "it is not a tar archive, or was cut off")
         with tarfile.open(fileobj=io.BytesIO(data), mode="r:") as tar:
             for one in tar:
                 self.members[one.name] = data[one.offset_data : one.offset_data + one.size]
