@@ -7,14 +7,13 @@ California, Berkeley, has made this game known; only its rules are used here.
 
 import attrs
 
-from mdpdice import Counter, Dist, Edge, Game, Node, certainly, d6, decide, end, pass_to, roll, solve, table, when
+from mdpdice import Counter, Dist, Edge, Game, Node, d6, decide, end, pass_to, pool, roll, solve, table, when
 from mdpdice.modelling.expressions import Expr
 
 
 def turn(dice: int) -> Dist[int]:
-    """What a turn with so many dice is worth: the sum without a 1, and 1 otherwise."""
-    safe = dice @ d6.given(lambda k: k > 1)
-    return Dist.mix([(safe, 5**dice), (certainly(1), 6**dice - 5**dice)])
+    """What a turn with so many dice is worth: 1 with a 1 among them, and the sum otherwise."""
+    return pool([d6] * dice).map(lambda counts: 1 if counts[0] else sum(k * n for k, n in enumerate(counts, start=1)))
 
 
 @attrs.frozen

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import operator
 import re
+import runpy
 from collections import Counter
 from collections.abc import Callable, Iterator
 from fractions import Fraction
@@ -18,6 +19,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
+
+from mdpdice import solve
+from mdpdice.cli import main
 
 FOLDER = Path(__file__).resolve().parents[2] / "examples" / "games"
 FACES = range(1, 7)
@@ -263,6 +268,20 @@ def test_a_second_computation_gives_what_is_printed(name: str, output_of: Callab
     assert abs(float(second) - float(found)) < 0.6 * 10.0 ** -len(found.partition(".")[2])
     if isinstance(second, Fraction) and "/" in text:
         assert str(second) in text
+
+
+def test_the_chart_of_blackjack(tmp_path: Path) -> None:
+    """The command of the page draws it; what it shows for these hands is in every book."""
+    to = tmp_path / "hard.png"
+    words = ["--kind", "policy", "--x", "up", "--y", "total", "--where", "soft=false", "--where", "fresh=true", "--to"]
+    done = CliRunner().invoke(main, ["plot", f"{FOLDER / 'blackjack.py'}:Blackjack", *words, str(to)])
+    assert (done.exit_code, to.stat().st_size > 10_000) == (0, True), done.output
+    names = runpy.run_path(str(FOLDER / "blackjack.py"))
+    solution, hand = solve(names["Blackjack"]()), names["Hand"]
+    expected = {(16, 10): "hit", (16, 6): "stand", (12, 3): "hit", (12, 4): "stand", (11, 6): "double", (9, 2): "hit"}
+    assert {key: solution.action(hand(key[0], False, key[1], True)) for key in expected} == expected
+    assert solution.action(hand(18, True, 9, True)) == "hit"
+    assert solution.action(hand(18, True, 6, True)) == "double"
 
 
 def test_values_that_others_have_found(output_of: Callable[..., str]) -> None:
