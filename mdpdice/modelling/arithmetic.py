@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from decimal import Decimal
 from numbers import Real
 from typing import TYPE_CHECKING, Any, Never, NoReturn
 
@@ -34,15 +35,16 @@ class Arithmetic:
     def __rmatmul__(self: Any, count: int) -> Dist[Any]:
         from mdpdice.modelling.dice import checked_count, highest
 
-        count = checked_count(count, 1000, f"{count!r} @ die: the number of dice")
+        count = checked_count(count, 500, f"{count!r} @ die: the number of dice")
         if count < 2 or math.comb(count + len(self) - 1, count) <= POOL_UP_TO:
             return highest(count, of=[self] * count)
-        return (count // 2) @ self + (count - count // 2) @ self  # type: ignore[no-any-return]
+        half: Dist[Any] = (count // 2) @ self
+        return half + half + (count % 2) @ self
 
     def _refused(self, other: Never) -> NoReturn:
         msg = (
-            "a distribution is no number; the sum of two dice is d6 + d6 or 2 @ d6, and twice what one of them shows "
-            "is d6.map(lambda k: 2 * k)"
+            "a distribution is not a number; the sum of two dice is d6 + d6 or 2 @ d6, and twice what one of them "
+            "shows is d6.map(lambda k: 2 * k)"
         )
         raise GameError(msg, value=other)
 
@@ -53,5 +55,5 @@ def _sum(*terms: Any, sign: int = 1) -> Dist[Any]:
     from mdpdice.modelling.dice import with_numbers
     from mdpdice.modelling.distribution import product
 
-    both = product(*(with_numbers({term: 1} if isinstance(term, Real) else term) for term in terms))
+    both = product(*(with_numbers({term: 1} if isinstance(term, Real | Decimal) else term) for term in terms))
     return both.map(lambda pair: pair[0] + sign * pair[1])

@@ -75,7 +75,7 @@ def pool(dice: Iterable[DistLike[object]], *, faces: Iterable[object] | None = N
     Parameters
     ----------
     dice : iterable of Dist
-        The dice, alike or not: ``pool([d6] * 6)``.  Dice that have to be told apart belong into
+        The dice, alike or not: ``pool([d6] * 6)``.  Dice that have to be told apart belong in
         pools of their own: ``product(pool(white), pool(red))``.
     faces : iterable, optional
         The faces that the entries of a count vector stand for, in order.  Default: all faces of all
@@ -146,7 +146,7 @@ def highest(count: int, *, of: Iterable[DistLike[Any]]) -> Dist[Any]:
     Raises
     ------
     GameError
-        `count` is something else, a face is no number, or the dice make no `pool`.
+        `count` is something else, a face is not a number, or the dice make no `pool`.
 
     Examples
     --------
@@ -174,7 +174,7 @@ def explode(one: DistLike[Any], *, at_most: int) -> Dist[Any]:
     Raises
     ------
     GameError
-        `at_most` is something else, or a face is no number.
+        `at_most` is something else, or a face is not a number.
 
     Examples
     --------
@@ -192,17 +192,17 @@ def explode(one: DistLike[Any], *, at_most: int) -> Dist[Any]:
 
 
 def with_numbers(one: DistLike[Any]) -> Dist[Any]:
-    """A die whose faces can be added up, as numbers of Python's own."""
+    """Return a die whose faces can be added up, as numbers of Python's own."""
     one = as_dist(one)
     for face in one:
         if not isinstance(face, Real | Decimal):
-            msg = f"dice are added up by the numbers on their faces, and {face!r} is none; map the faces to numbers"
-            raise GameError(f"{msg} first, as in die.map(lambda face: ...)", value=face)
+            msg = f"dice are added up by the numbers on their faces, and {face!r} is not a number; map the faces to"
+            raise GameError(f"{msg} numbers first, as in die.map(lambda face: ...)", value=face)
     return one if all(map(is_own, one)) else one.map(lambda face: own_number(face, "face"))
 
 
 def checked_count(count: object, most: int, what: str) -> int:
-    """A whole number from 0 to `most`."""
+    """Return a whole number from 0 to `most`."""
     n = whole_number(count)
     if n is None or not 0 <= n <= most:
         raise GameError(f"{what} is a whole number from 0 to {most}, not {count!r}", value=count, limit=most)

@@ -203,7 +203,7 @@ def go(state: S, *updates: Update, reward: Number | Expr = 0) -> Edge[S]:
         Changes of counters, such as ``self.points.add(5)``.  They are simultaneous; counters that
         are not named keep their values.
     reward : number or Expr
-        Paid on the way, computed from the counters before the updates.
+        Paid by this edge, computed from the counters before the updates.
 
     Raises
     ------
@@ -240,7 +240,7 @@ def pass_to(state: S, *updates: Update, reward: Number | Expr = 0) -> Edge[S]:
 
 
 def _checked(updates: tuple[Any, ...]) -> Updates:
-    """Updates of one edge, which are of different counters."""
+    """Check the updates of one edge, which are of different counters."""
     if len(updates) == 1 and type(updates[0]) is Update:
         return updates
     names: set[str] = set()
@@ -284,7 +284,7 @@ def roll(dist: Dist[Any], then: Any, *more: Any, reward: Number | Expr = 0) -> E
     Raises
     ------
     GameError
-        The last argument is no function of one outcome of each distribution.
+        The last argument is not a function of one outcome of each distribution.
     """
     __tracebackhide__ = True
     if more:
@@ -302,7 +302,7 @@ def roll(dist: Dist[Any], then: Any, *more: Any, reward: Number | Expr = 0) -> E
 
 
 def _misfit(then: Any, *outcomes: Any) -> str | None:
-    """Why something is no function of an outcome of each die; None: it is one, or does not tell."""
+    """Return why something is not a function of an outcome of each die; None if it is one, or may be."""
     if not callable(then):
         return f"roll() takes a function from an outcome to an edge, not {then!r}; write lambda k: go(k)"
     try:
