@@ -39,7 +39,8 @@ class Arithmetic:
         if count < 2 or math.comb(count + len(self) - 1, count) <= POOL_UP_TO:
             return highest(count, of=[self] * count)
         half: Dist[Any] = (count // 2) @ self
-        return half + half + (count % 2) @ self
+        odd: Dist[Any] = (count % 2) @ self
+        return half + half + odd
 
     def _refused(self, other: Never) -> NoReturn:
         msg = (
