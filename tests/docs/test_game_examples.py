@@ -86,28 +86,22 @@ def two_dice_pig(goal: int = 50) -> float:
 
 def hog(goal: int = 100) -> float:
     """Scores only grow, so one loop down over their sum is enough."""
-    worth: list[dict[int, float]] = []  # by dice: what a turn is worth, with its chance
-    for n in range(1, 11):
-        sums = {0: 1}
-        for _ in range(n):
-            sums = Counter({s + k: 0 for s in sums for k in range(2, 7)}) + Counter(_spread(sums))
-        worth.append({1: 1 - (5 / 6) ** n} | {s: ways / 6**n for s, ways in sums.items()})
+    worth = np.zeros((10, 61))  # by dice: the chances of what a turn is worth
+    clean = np.array([1.0])  # of sums without a 1
+    for n in range(10):
+        clean = np.convolve(clean, [0, 0, *[1 / 6] * 5])
+        worth[n, : len(clean)] = clean
+        worth[n, 1] = 1 - clean.sum()
     chance = np.zeros((goal, goal))
     for both in range(2 * goal - 2, -1, -1):
         for mine in range(max(0, both - goal + 1), min(goal, both + 1)):
             theirs = both - mine
-            after = [1.0 if mine + p >= goal else 1 - chance[theirs, mine + p] for p in range(61)]
+            after = np.ones(61)
+            near = min(61, goal - mine)
+            after[:near] = 1 - chance[theirs, mine : mine + near]
             bacon = after[1 + max(theirs // 10, theirs % 10)]
-            chance[mine, theirs] = max(bacon, *(sum(p * after[s] for s, p in turn.items()) for turn in worth))
+            chance[mine, theirs] = max(bacon, (worth @ after).max())
     return float(chance[0, 0])
-
-
-def _spread(sums: dict[int, int]) -> dict[int, int]:
-    found: Counter[int] = Counter()
-    for s, ways in sums.items():
-        for k in range(2, 7):
-            found[s + k] += ways
-    return found
 
 
 def chutes_and_ladders() -> float:
