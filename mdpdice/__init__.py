@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from mdpdice.formats.gymnasium_toy_text import to_gymnasium as to_gymnasium
     from mdpdice.lattices.lattice import Lattice as Lattice
     from mdpdice.modelling.counters import At as At, Counter as Counter, Flags as Flags
-    from mdpdice.modelling.dice import d6 as d6, die as die, pool as pool
+    from mdpdice.modelling.dice import d6 as d6, die as die, explode as explode, highest as highest, pool as pool
     from mdpdice.modelling.distribution import (
         Dist as Dist,
         certainly as certainly,
@@ -73,7 +73,7 @@ else:
         "mdpdice.backend": ("Candidate", "Feature", "Run", "Solver", "load_solver", "solver_names"),
         "mdpdice.modelling.counters": ("At", "Counter", "Flags"),
         "mdpdice.crosscheck.report": ("Report", "cross_check"),
-        "mdpdice.modelling.dice": ("d6", "die", "pool"),
+        "mdpdice.modelling.dice": ("d6", "die", "explode", "highest", "pool"),
         "mdpdice.modelling.distribution": ("Dist", "certainly", "product", "uniform"),
         "mdpdice.policies.distribution": ("Outcomes", "outcomes"),
         "mdpdice.modelling.enclosure": ("Enclosure",),

@@ -23,6 +23,8 @@ T = TypeVar("T")
 
 MOST_ROLLS = 100_000
 """Rolls of several groups of dice that are listed; more are drawn only."""
+MOST_THROWS = 1_000
+"""Throws in search of one that fits a condition; then an outcome is drawn without its dice."""
 
 
 @attrs.frozen
@@ -151,7 +153,7 @@ def thrown(dist: Dist[Any]) -> Throw | None:
             tuple(group for inner in inners for group in inner.groups),
             lambda faces: tuple(inner.outcome(faces[a:b]) for inner, (a, b) in cuts),
         )
-    if made == "bind":
+    if made in ("bind", "given"):
         return None
     if len(dist) == 1:
         return Throw((), lambda _: dist.outcomes[0])
@@ -166,6 +168,11 @@ def draw(dist: Dist[Any], generator: random.Random) -> tuple[Any, Rolled]:
     if made == "map":
         outcome, rolled = draw(of[0], generator)
         return of[1][of[0].outcomes.index(outcome)], rolled
+    if made == "given":
+        for _ in range(MOST_THROWS):
+            outcome, rolled = draw(of[0], generator)
+            if outcome in dist:
+                return outcome, rolled
     if made == "bind":
         outcome, rolled = draw(of[0], generator)
         second, more = draw(of[1][of[0].outcomes.index(outcome)], generator)

@@ -22,13 +22,16 @@ References
 from __future__ import annotations
 
 import math
-import operator
+from collections import Counter as Multiset
 from collections.abc import Iterable
+from decimal import Decimal
+from numbers import Real
 from typing import Any
 
 from mdpdice.errors import GameError
 from mdpdice.modelling.distribution import Dist, DistLike, as_dist, largest_defect, make_dist, refuse_vast, uniform
 from mdpdice.modelling.equality import collision_error, same_kind
+from mdpdice.modelling.number import is_own, own_number, whole_number
 
 
 def die(faces: int) -> Dist[int]:
@@ -50,11 +53,8 @@ def die(faces: int) -> Dist[int]:
     >>> die(6).mean()
     Fraction(7, 2)
     """
-    try:
-        n = 0 if isinstance(faces, bool) else operator.index(faces)
-    except TypeError:
-        n = 0
-    if n < 1:
+    n = whole_number(faces)
+    if n is None or n < 1:
         raise GameError(
             f"die() needs a whole number of faces of at least 1, not {faces!r}; for other faces write"
             " uniform([...]), for a weighted die Dist({face: weight})",
@@ -133,14 +133,87 @@ def pool(dice: Iterable[DistLike[object]], *, faces: Iterable[object] | None = N
     )
 
 
+def highest(count: int, *, of: Iterable[DistLike[Any]]) -> Dist[Any]:
+    """Return the sum of the highest of some dice.
+
+    Parameters
+    ----------
+    count : int
+        How many dice count, from 0 to all of them.
+    of : iterable of Dist
+        The dice that are thrown, alike or not; their faces are numbers.
+
+    Raises
+    ------
+    GameError
+        `count` is something else, a face is not a number, or the dice make no `pool`.
+
+    Examples
+    --------
+    >>> from mdpdice import d6, highest
+    >>> highest(3, of=[d6] * 4).mean()
+    Fraction(15869, 1296)
+    """
+    thrown = [with_numbers(one) for one in _listed(of)]
+    lost = len(thrown) - checked_count(count, len(thrown), "highest(): the number of dice that count")
+    together = pool(thrown)
+    faces = together.source[2]
+    return together.map(lambda counts: sum([*Multiset(dict(zip(faces, counts, strict=True))).elements()][lost:]))
+
+
+def explode(one: DistLike[Any], *, at_most: int) -> Dist[Any]:
+    """Return the sum of a die that is thrown once more whenever it shows its highest face.
+
+    Parameters
+    ----------
+    one : Dist
+        The die; its faces are numbers.
+    at_most : int
+        How often it is thrown once more, at most; from 0 to 100.
+
+    Raises
+    ------
+    GameError
+        `at_most` is something else, or a face is not a number.
+
+    Examples
+    --------
+    >>> from mdpdice import d6, explode
+    >>> explode(d6, at_most=1).mean()
+    Fraction(49, 12)
+    """
+    total = rolled = with_numbers(one)
+    top = max(rolled)
+    then: dict[Any, DistLike[Any]] = {face: {face: 1} for face in rolled}
+    for _ in range(checked_count(at_most, 100, "explode(): at_most")):
+        then[top] = total + top
+        total = rolled.bind(then.__getitem__)
+    return total
+
+
+def with_numbers(one: DistLike[Any]) -> Dist[Any]:
+    """Return a die whose faces can be added up, as numbers of Python's own."""
+    one = as_dist(one)
+    for face in one:
+        if not isinstance(face, Real | Decimal):
+            msg = f"dice are added up by the numbers on their faces, and {face!r} is not a number; map the faces to"
+            raise GameError(f"{msg} numbers first, as in die.map(lambda face: ...)", value=face)
+    return one if all(map(is_own, one)) else one.map(lambda face: own_number(face, "face"))
+
+
+def checked_count(count: object, most: int, what: str) -> int:
+    """Return a whole number from 0 to `most`."""
+    n = whole_number(count)
+    if n is None or not 0 <= n <= most:
+        raise GameError(f"{what} is a whole number from 0 to {most}, not {count!r}", value=count, limit=most)
+    return n
+
+
 def _listed(dice: Iterable[DistLike[object]]) -> list[Dist[object]]:
-    if isinstance(dice, Dist):
-        raise GameError("pool() needs a list of dice, not one die; write pool([d6] * 6)", value=dice)
-    try:
-        thrown = list(dice)
-    except TypeError as error:
-        raise GameError(f"pool() needs a list of dice, not {dice!r}; write pool([d6] * 6)", value=dice) from error
-    return [as_dist(one) for one in thrown]
+    if isinstance(dice, Dist) or not isinstance(dice, Iterable):
+        given = "one die" if isinstance(dice, Dist) else repr(dice)
+        raise GameError(f"pool() needs a list of dice, not {given}; write pool([d6] * 6)", value=dice)
+    return [as_dist(one) for one in dice]
 
 
 def _places(dice: list[Dist[object]], faces: Iterable[object] | None) -> dict[Any, int]:

@@ -39,8 +39,8 @@ import numpy.typing as npt
 from mdpdice.errors import GameError
 from mdpdice.html import bars
 from mdpdice.memory import available_bytes
+from mdpdice.modelling.arithmetic import Arithmetic
 from mdpdice.modelling.equality import collision_error, same_kind
-from mdpdice.modelling.no_arithmetic import NoArithmetic
 from mdpdice.modelling.weights import (
     ZERO,
     common_denominator,
@@ -83,7 +83,7 @@ class DistLike(Protocol[T_co]):
 
 
 @final
-class Dist(NoArithmetic, Generic[T_co]):
+class Dist(Arithmetic, Generic[T_co]):
     """An exact, immutable distribution over finitely many outcomes.
 
     Parameters
@@ -106,8 +106,8 @@ class Dist(NoArithmetic, Generic[T_co]):
         normalised away, otherwise 0.  A distribution made out of others has the largest of theirs.
     source : tuple
         What it was made of, so that the real dice can be shown where outcomes merge rolls:
-        ``("map", dist, images)``, ``("bind", dist, dists)``, ``("product", dists)``, ``("pool", dice, faces)``,
-        or empty.  It plays no part in equality.
+        ``("map", dist, images)``, ``("given", dist)``, ``("bind", dist, dists)``, ``("product", dists)``,
+        ``("pool", dice, faces)``, or empty.  It plays no part in equality.
 
     Raises
     ------
@@ -139,6 +139,12 @@ class Dist(NoArithmetic, Generic[T_co]):
     Fraction(15, 2)
     >>> Dist({"a": 0.5, "b": 0.25, "c": 0.25}).items()
     (('a', 2), ('b', 1), ('c', 1))
+
+    Dice whose faces are numbers are added up with ``+`` and ``-``; ``3 @ die`` is the sum of three of them.
+
+    >>> from mdpdice.modelling.dice import d6
+    >>> (d6 + d6).prob(7), (3 @ d6).prob(18), (d6 - 1).mean()
+    (Fraction(1, 6), Fraction(1, 216), Fraction(5, 2))
     """
 
     __slots__ = ("_hash", "_index", "_probabilities", "defect", "outcomes", "source", "total", "weights")
@@ -204,6 +210,23 @@ class Dist(NoArithmetic, Generic[T_co]):
         """
         parts = [as_dist(f(x)) for x in self.outcomes]
         return _mixture(parts, self.weights, self.defect, ("bind", self, parts))
+
+    def given(self, f: Callable[[T_co], object]) -> Dist[T_co]:
+        """Return the distribution of the outcomes for which `f` holds: of dice that are thrown until it does.
+
+        Raises
+        ------
+        EmptySupportError
+            It holds for no outcome.
+
+        Examples
+        --------
+        >>> from mdpdice.modelling.dice import d6
+        >>> d6.given(lambda k: k > 1)
+        Dist({2: 1, 3: 1, 4: 1, 5: 1, 6: 1})
+        """
+        weights = [weight if f(outcome) else 0 for outcome, weight in self.items()]
+        return make_dist(*merge_outcomes(self.outcomes, weights), self.defect, ("given", self))
 
     @staticmethod
     def mix(parts: Mapping[Dist[U], Weight] | DistLike[DistLike[U]] | Iterable[tuple[DistLike[U], Weight]]) -> Dist[U]:

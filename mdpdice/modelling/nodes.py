@@ -7,6 +7,7 @@ infer the states and actions of a game.  Whoever reads a game looks at the concr
 from __future__ import annotations
 
 import inspect
+import itertools
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from fractions import Fraction
 from typing import Any, Generic, Never, TypeAlias, TypeVar, cast, overload
@@ -15,7 +16,7 @@ import numpy as np
 
 from mdpdice.errors import DuplicateActionError, GameError, NonDeterministicGameError
 from mdpdice.modelling.counters import Update
-from mdpdice.modelling.distribution import Dist, as_dist
+from mdpdice.modelling.distribution import Dist, as_dist, product
 from mdpdice.modelling.expressions import Expr
 
 Number: TypeAlias = int | float | Fraction
@@ -23,6 +24,7 @@ Updates: TypeAlias = tuple[Update, ...]
 S = TypeVar("S", bound=Hashable)
 A = TypeVar("A", bound=Hashable)
 T = TypeVar("T")
+U = TypeVar("U")
 S_co = TypeVar("S_co", covariant=True)
 A_co = TypeVar("A_co", covariant=True)
 
@@ -258,7 +260,13 @@ def _checked(updates: tuple[Any, ...]) -> Updates:
     return updates
 
 
-def roll(dist: Dist[T], then: Callable[[T], Edge[S]], *more: Never, reward: Number | Expr = 0) -> Edge[S]:
+@overload
+def roll(dist: Dist[T], then: Callable[[T], Edge[S]], *, reward: Number | Expr = 0) -> Edge[S]: ...
+@overload
+def roll(a: Dist[T], b: Dist[U], then: Callable[[T, U], Edge[S]], /, *, reward: Number | Expr = 0) -> Edge[S]: ...
+@overload
+def roll(a: Dist[Any], b: Dist[Any], c: Dist[Any], /, *more: Any, reward: Number | Expr = 0) -> Edge[Any]: ...
+def roll(dist: Dist[Any], then: Any, *more: Any, reward: Number | Expr = 0) -> Edge[Any]:
     """Let chance draw an outcome of `dist` and go on with ``then(outcome)``.
 
     Parameters
@@ -268,47 +276,45 @@ def roll(dist: Dist[T], then: Callable[[T], Edge[S]], *more: Never, reward: Numb
     then : callable
         Gives the edge to follow for every outcome.  It may roll again; it may
         not decide: a decision has a state of its own, reached by ``go(state)``.
-    *more : Never
-        Not to be given: several dice are one distribution, ``product(d6, d6)``.
+    *more : Dist or callable
+        For several dice the function comes last and gets one outcome of each: ``roll(d6, d6, lambda a, b: ...)``.
     reward : number or Expr
         Paid once, on entering the chance node.
 
     Raises
     ------
     GameError
-        More than one distribution is given, or `then` is not a function of one outcome.
+        The last argument is not a function of one outcome of each distribution.
     """
     __tracebackhide__ = True
     if more:
-        msg = (
-            "roll() takes one distribution and a function of its outcome; several dice are one distribution: "
-            "roll(product(d6, d6).map(sum), lambda total: ...), or roll(product(d6, d6), lambda dice: ...) for tuples "
-            "such as (1, 1)"
-        )
-        raise GameError(msg, value=more)
-    if type(dist) is not Dist:
+        *others, then = then, *more
+        dist = product(dist, *others)
+    elif type(dist) is not Dist:
         dist = as_dist(dist)
     try:
-        return Chance(dist, tuple(map(then, dist.outcomes)), reward)
+        edges = itertools.starmap(then, dist.outcomes) if more else map(then, dist.outcomes)
+        return Chance(dist, tuple(edges), reward)
     except TypeError as error:
-        if (wrong := _misfit(then, dist.outcomes[0])) is None:
+        if (wrong := _misfit(then, *(dist.outcomes[0] if more else dist.outcomes[:1]))) is None:
             raise
         raise GameError(wrong, value=then) from error
 
 
-def _misfit(then: Any, outcome: Any) -> str | None:
-    """Return why something is not a function of an outcome; None if it is one, or may be."""
+def _misfit(then: Any, *outcomes: Any) -> str | None:
+    """Return why something is not a function of an outcome of each die; None if it is one, or may be."""
     if not callable(then):
         return f"roll() takes a function from an outcome to an edge, not {then!r}; write lambda k: go(k)"
     try:
-        inspect.signature(then).bind(outcome)
+        inspect.signature(then).bind(*outcomes)
     except TypeError as error:
-        what, remedy = (
-            ("the tuple ", "lambda dice: go(sum(dice)), or dice[0] and dice[1] for one of them")
-            if isinstance(outcome, tuple)
-            else ("", "lambda k: go(k)")
-        )
-        return f"`then` of roll() gets one outcome, here {what}{outcome!r} ({error}); write {remedy}"
+        got, remedy = f"one outcome, here {outcomes[0]!r}", "lambda k: go(k)"
+        if len(outcomes) > 1:
+            got, remedy = f"{len(outcomes)} outcomes, here {outcomes}", "lambda a, b: go(a + b)"
+        elif isinstance(outcomes[0], tuple):
+            got = f"one outcome, here the tuple {outcomes[0]}"
+            remedy = "lambda dice: go(sum(dice)), or roll(d6, d6, lambda a, b: ...)"
+        return f"`then` of roll() gets {got} ({error}); write {remedy}"
     except ValueError:
         pass
     return None

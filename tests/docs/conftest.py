@@ -28,7 +28,7 @@ def output_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., str]:
     outputs.mkdir(exist_ok=True)
 
     def run(name: str, *arguments: str) -> str:
-        known = outputs / f"{'-'.join((name, *arguments))}.txt"
+        known = outputs / f"{'-'.join((*name.split('/'), *arguments))}.txt"
         if not known.exists():
             script, told, complaints = EXAMPLES / f"{name}.py", io.StringIO(), io.StringIO()
             with (
@@ -38,7 +38,7 @@ def output_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., str]:
                 contextlib.redirect_stderr(complaints),
             ):
                 warnings.simplefilter("error")
-                patch.chdir(tmp_path_factory.mktemp(name))
+                patch.chdir(tmp_path_factory.mktemp(script.stem))
                 patch.setattr(sys, "argv", [str(script), *arguments])
                 runpy.run_path(str(script), run_name="__main__")
             assert not complaints.getvalue()

@@ -44,6 +44,7 @@ BLOCKS = {
     "faq": 10,
     "formalism": 9,
     "formats": 8,
+    "game_examples": 11,
     "gallery": 2,
     "index": 2,
     "looks": 8,
@@ -115,7 +116,7 @@ def run_console(page: Path, block: Block, output_of: Callable[[str], str]) -> No
             got = CliRunner().invoke(main, arguments, prog_name="mdpdice").output
         else:
             assert program == "python", f"{page.name}, line {block.line}: {command} cannot be run here"
-            got = output_of(Path(arguments[0]).stem)
+            got = output_of(Path(arguments[0]).relative_to("examples").with_suffix("").as_posix())
         check(page, block, want, got)
 
 
