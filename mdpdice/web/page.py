@@ -139,7 +139,7 @@ def page_data(
         "tables": _lists(tables),
         **values,
     }
-    return json.dumps(data, separators=(",", ":")), Page(0, values["values"][0], error)
+    return json.dumps(data, separators=(",", ":")), Page(0, values["values"], error)
 
 
 def _lists(lists: Sequence[Sequence[int]]) -> list[Any]:
