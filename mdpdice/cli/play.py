@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import functools
+import json
 import random
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,11 +15,14 @@ import click
 
 from mdpdice.cli.case import Case
 from mdpdice.cli.game_command import Answer, game_command
+from mdpdice.cli.game_parameters import show
 from mdpdice.cli.options import NewFile, question_options, sense_option, solver_option
 from mdpdice.cli.seats import Left, Table, for_two, split_seats
 from mdpdice.cli.text import action_data, short
+from mdpdice.errors import MdpDiceError
 
 if TYPE_CHECKING:
+    from mdpdice.looks import Rolled
     from mdpdice.policies.playthrough import Event, Turn
     from mdpdice.policies.telling import Teller
 
@@ -46,9 +50,10 @@ _KEYS = {"state": "state", "choice": "action", "roll": "outcome", "reward": "rew
 )
 @click.option("--review", is_flag=True, help="Tell at the end what every decision of a human lost.")
 @click.option("--record", type=NewFile(path_type=Path), metavar="FILE", help="A file for all that happens.")
+@click.option("--replay", type=click.Path(True), metavar="FILE", help="Play a record of --record or of a page again.")
 @solver_option
 def play(
-    case: Case, seats: str, seed: int | None, rounds: int, review: bool, record: Path | None, solver: str
+    case: Case, seats: str, seed: int | None, rounds: int, review: bool, record: Path | None, replay: Any, solver: str
 ) -> Answer:
     """Play a game; moves of a human are read from the standard input, line by line.
 
@@ -57,9 +62,12 @@ def play(
 
     Exit status: 0 played or left, 2 wrong usage.
     """
-    names = split_seats(seats)
-    seed = random.SystemRandom().randrange(10**6) if seed is None else seed
+    told = {} if replay is None else _read(case, Path(replay))
+    names, rounds = split_seats(told.get("seats", seats)), int(told.get("rounds", rounds))
+    seed = int(told.get("seed", random.SystemRandom().randrange(10**6) if seed is None else seed))
     match = Match(case, names, seed, rounds, lambda seats, say: Table(case, seats, solver, seed, None, say))
+    if told:
+        match.follow(iter(json.loads(told["moves"])), symmetric="page" in told)
     left = False
     try:
         for at in range(rounds):
@@ -70,8 +78,9 @@ def play(
     if rounds > 1 or (match.alone and len(names) == 2):
         for line in match.summary():
             match.tell(line)
-    reviewed = {"review": list(match.review())} if review else {}
-    match.say(f"(--seed {seed} gives the same dice again)")
+    reviewed = {"review": list(match.review())} if review or told else {}
+    if not told:
+        match.say(f"(--seed {seed} gives the same dice again)")
     if record is not None and not left:
         record.write_text(match.record(), encoding="utf-8")
     total = None if left else match.events[-1]["total"]
@@ -79,6 +88,17 @@ def play(
     data = {**case.data(), "seats": names, "seed": seed, "total": total, "results": results}
     data |= {"over": not left, "events": match.events}
     return Answer(data | reviewed, ())  # people were told on the way
+
+
+def _read(case: Case, path: Path) -> dict[str, str]:
+    """The head of a record, which is refused where a parameter differs."""
+    head = path.read_text(encoding="utf-8").partition("\n\n")[0].splitlines()
+    given = {f"parameter: {key}={show(value)}" for key, value in case.given.items()}
+    others = [line for line in head if line.startswith("parameter: ") and line not in given]
+    told = dict(line.partition(": ")[::2] for line in head)
+    if others or not told.keys() >= {"seats", "seed", "moves"}:
+        raise click.UsageError("; it has ".join([f"{path} is no record of this game", *others]))
+    return told | ({"page": ""} if "by a page" in head[0] else {})
 
 
 class Match:
@@ -186,6 +206,32 @@ class Match:
         opinion = self.table.opinion(seat, event.what)
         return "" if opinion is None else f" (worth {opinion:.4g})"
 
+    def follow(self, moves: Iterator[Any], *, symmetric: bool) -> None:
+        """Have people do and dice show what a record says: places of actions, and faces or places of outcomes."""
+        from mdpdice.looks import Rolled
+        from mdpdice.looks.throw import thrown
+
+        def move(among: Mapping[Any, Any]) -> Any:
+            said = next(moves, None)
+            said = tuple(said) if isinstance(said, list) else said
+            if said not in among:
+                raise MdpDiceError(f"the record does not fit this game: there is no move {said} where it stands")
+            return among[said]
+
+        def decide(turn: Turn) -> Any:
+            self.table.turn = turn
+            return move(dict(enumerate(turn.actions)))
+
+        def throw(node: Any, _: object) -> tuple[Any, Rolled]:
+            made, plain = thrown(node.dist), node.dist.outcomes
+            if len(plain) == 1 or made is None:
+                return plain[0] if len(plain) == 1 else move(dict(enumerate(plain))), Rolled(())
+            faces = move({tuple(map(action_data, faces)): faces for faces, _ in made.rolls()})
+            return made.outcome(faces), Rolled(faces, made.dice)
+
+        self.table.seats = [decide] * len(self.table.seats)
+        self.options |= {"throw": throw, "symmetric": symmetric or self.table.symmetric}
+
     def summary(self) -> Iterator[str]:
         """What the plays brought every seat, and who won them."""
         wanted, rounds = -1 if self.case.sense == "min" else 1, len(self.results)
@@ -217,8 +263,6 @@ class Match:
         return "\n".join([*self._head(), "", *self.told]) + "\n"
 
     def _head(self) -> Iterator[str]:
-        from mdpdice.cli.game_parameters import show
-
         case = self.case
         yield "# Written by mdpdice play --record; the same call writes the same file again."
         yield f"game: {case.name}"
@@ -232,6 +276,9 @@ class Match:
         yield f"seed: {self.seed}"
         if self.rounds > 1:
             yield f"rounds: {self.rounds}"
+        done = [one for one in self.events if one["event"] in ("choice", "roll")]
+        moves = [one["actions"].index(one["action"]) if "actions" in one else one["seen"] for one in done]
+        yield f"moves: {json.dumps([one for one in moves if one != []], separators=(',', ':'))}"
 
 
 def _best(results: Sequence[Fraction], seat: int, wanted: int) -> bool:

@@ -49,6 +49,7 @@ class FileEngine {
       scores: /** @type {number[][]} */ ([]),
       events: /** @type {PlayEvent[]} */ ([]),
       lines: /** @type {string[]} */ ([]),
+      moves: /** @type {(number | (string | number)[])[]} */ ([]), // places of actions, faces, or numbers of outcomes
       decisions: /** @type {Decision[]} */ ([]),
       brought: /** @type {Record<string, Record<number, number>>[]} */ ([]),
     };
@@ -93,15 +94,19 @@ class FileEngine {
 
   /** @param {PlayEvent} event */
   tell(event) {
-    this.match.events.push(event);
+    const { events, lines } = this.match;
+    const before = events.at(-1);
+    events.push(event);
     this.turn++;
     const who = event.seat === null || this.asked.seats.length === 1 ? "" : `${this.names()[event.seat]}: `;
-    if (event.words) this.match.lines.push((event.kind === "roll" ? "  " : who) + event.words);
+    if (event.kind !== "roll") lines.push(...(event.words ? [who + event.words] : []));
+    else if (before?.kind === "roll") lines.push(`${lines.pop()}, ${event.words}`);
+    else lines.push(`${before?.kind === "choice" ? lines.pop() : `${who}roll`} → ${event.words}`);
   }
 
   /** Who sits where, for people. */
   names() {
-    const plain = this.asked.seats.map((seat) => ({ human: "you", optimal: "best play" })[seat] ?? seat);
+    const plain = this.asked.seats.map((seat) => ({ human: "you" })[seat] ?? seat);
     return new Set(plain).size < plain.length ? plain.map((_, seat) => `player ${seat + 1}`) : plain;
   }
 
@@ -172,11 +177,13 @@ class FileEngine {
   /** Take an option. @param {number} place its place in the decision */
   take(place) {
     const { play } = this;
-    const action = play.actions().find((one) => one.place === place);
+    const actions = play.actions();
+    const action = actions.find((one) => one.place === place);
     if (!action) throw new Error("There is no such action here.");
     const [box] = action.tap?.places.length === 1 ? action.tap.places[0] : [];
     if (action.tap && box !== undefined) (this.match.brought[play.mover][action.tap.label] ??= {})[box] = play.pays(action.node);
     const words = action.words + (action.pays ? ` (${shown(action.pays, true)})` : "");
+    this.match.moves.push(actions.indexOf(action));
     this.tell({ kind: "choice", seat: play.mover, words });
     play.take(action.node);
   }
@@ -184,8 +191,11 @@ class FileEngine {
   /** Throw the dice: draw them, or take what was tapped in. @param {number | null} roll of the throw, or its outcome */
   throwDice(roll) {
     const { dice, play: { mover: seat } } = this;
-    const told = this.play.threw(roll ?? dice.draw(this.chance));
-    if (dice.weights.length > 1) this.tell({ kind: "roll", seat, ...told });
+    const thrown = roll ?? dice.draw(this.chance);
+    const told = this.play.threw(thrown);
+    if (dice.weights.length < 2) return;
+    this.match.moves.push(told.faces ?? thrown);
+    this.tell({ kind: "roll", seat, ...told });
   }
 
   keep() {
@@ -383,6 +393,7 @@ class FileEngine {
     for (const [name, value] of Object.entries(about.parameters)) head.push(`parameter: ${name}=${value}`);
     head.push(`seats: ${this.asked.seats.join(",")}`, `seed: ${this.asked.seed}`);
     if (this.asked.rounds > 1) head.push(`rounds: ${this.asked.rounds}`);
+    head.push(`moves: ${JSON.stringify(this.match.moves)}`);
     return [...head, "", ...this.match.lines, ""].join("\n");
   }
 }
