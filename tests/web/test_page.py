@@ -204,8 +204,10 @@ def test_the_command_line_reads_the_record_of_a_page(engine, tmp_path, name, dic
     found = json.loads(result.stdout)
     assert found["results"] == played["scores"]
     for seat, lost in enumerate(played["lost"]):
-        assert sum(one["lost"] for one in found["review"] if one["seat"] == seat) == pytest.approx(lost, abs=1e-4)
-    told = [line for line in result.stderr.splitlines() if " → " in line]
+        mine = [one["lost"] for one in found["review"] if one["seat"] == seat]
+        assert sum(mine) == pytest.approx(lost, abs=2e-3)  # values of up to 1000, rounded
+    # Only the library says what a computed player thinks.
+    told = [re.sub(r" \(worth \S+\)", "", line) for line in result.stderr.splitlines() if " → " in line]
     assert told == [line for line in played["record"].splitlines() if " → " in line]
 
 

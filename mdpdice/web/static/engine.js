@@ -49,6 +49,7 @@ class FileEngine {
       scores: /** @type {number[][]} */ ([]),
       events: /** @type {PlayEvent[]} */ ([]),
       lines: /** @type {string[]} */ ([]),
+      open: false, // whether the last line may go on
       moves: /** @type {(number | (string | number)[])[]} */ ([]), // places of actions, faces, or numbers of outcomes
       decisions: /** @type {Decision[]} */ ([]),
       brought: /** @type {Record<string, Record<number, number>>[]} */ ([]),
@@ -94,14 +95,15 @@ class FileEngine {
 
   /** @param {PlayEvent} event */
   tell(event) {
-    const { events, lines } = this.match;
-    const before = events.at(-1);
+    const { lines, events, open } = this.match;
+    const goes = open && events.at(-1)?.seat === event.seat;
+    this.match.open = event.kind === "choice" || event.kind === "roll";
     events.push(event);
     this.turn++;
     const who = event.seat === null || this.asked.seats.length === 1 ? "" : `${this.names()[event.seat]}: `;
     if (event.kind !== "roll") lines.push(...(event.words ? [who + event.words] : []));
-    else if (before?.kind === "roll") lines.push(`${lines.pop()}, ${event.words}`);
-    else lines.push(`${before?.kind === "choice" ? lines.pop() : `${who}roll`} → ${event.words}`);
+    else if (goes && events.at(-2)?.kind === "roll") lines.push(`${lines.pop()}, ${event.words}`);
+    else lines.push(`${goes ? lines.pop() : `${who}roll`} → ${event.words}`);
   }
 
   /** Who sits where, for people. */
@@ -117,6 +119,7 @@ class FileEngine {
       play.proceed();
       const next = !this.two && play.now.moved && play.now.at.state === 0; // alone, and back at the start
       play.now.moved &&= !next;
+      this.match.open &&= !next;
       if (play.now.over) {
         if (!this.ended()) return this.view();
       } else if (next && this.pass()) {
