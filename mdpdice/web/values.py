@@ -61,8 +61,7 @@ def stored_values(solution: Solution, rules: Rules) -> tuple[dict[str, Any], flo
     groups = [packed(np.cumsum((steps - expected)[group == at])) for at in range(GROUPS)]
     row = np.full(len(rules.states), -1)
     row[keep] = np.arange(len(keep))
-    bent = np.abs(whole * STEP)
-    off = np.abs(np.where(bent > 1, np.exp(np.maximum(bent, 1) - 1), bent) - size) / np.maximum(1, size)
+    off = np.expm1(np.abs(whole * STEP - bent))
     data = {"row": packed(row), "marks": packed_bits(marks), "fresh": packed_bits(news), "groups": groups}
     data |= {"length": length, "bases": bases, "most": MOST_BASES, "step": STEP, "values": len(values)}
     return data, float(off.max(initial=0))
@@ -70,20 +69,17 @@ def stored_values(solution: Solution, rules: Rules) -> tuple[dict[str, Any], flo
 
 def _rows(axes: Sequence[Axis], places: int) -> tuple[int, list[tuple[int, int]]]:
     """Places of a row, and what may be less outside of it: how far away that is, and how many values it has."""
-    sizes = [len(axis.values) for axis in axes]
-    strides = [math.prod(sizes[at + 1 :]) for at in range(len(axes))]
-    each = list(zip(axes, strides, strict=True))
-    length = min((stride for axis, stride in each if axis.boxes), default=(sizes or [places])[-1])
-    found = [(stride << box, 2) for axis, stride in each for box in reversed(range(len(axis.boxes)))]
+    each = [(axis, math.prod(len(one.values) for one in axes[at + 1 :])) for at, axis in enumerate(axes)]
+    last = len(axes[-1].values) if axes else places
+    length = min((far for axis, far in each if axis.boxes), default=last)
+    found = [(far << box, 2) for axis, far in each for box in reversed(range(len(axis.boxes)))]
     return length, found + [(far, len(axis.values)) for axis, far in each if far >= length and not axis.boxes]
 
 
 def _steps(place: Ints, whole: Ints, length: int, bases: Sequence[tuple[int, int]]) -> tuple[Ints, Ints]:
     """Steps in the rows, and what those of the rows behind them add up to."""
     row = place // length
-    steps = np.diff(whole, prepend=0)
-    begins = np.diff(row, prepend=-1) > 0
-    steps[begins] = whole[begins]
+    steps = np.where(np.diff(row, prepend=-1) > 0, whole, np.diff(whole, prepend=0))
     expected, used = np.zeros_like(steps), np.zeros(len(row), dtype=np.int64)
     back = np.zeros((MOST_BASES, len(row)), dtype=np.int64)
     for far, size in bases:
@@ -111,10 +107,7 @@ def _of_network(network: Network, values: Floats, rules: Rules) -> tuple[NDArray
                 leads[at].add(numbers[0])
             else:
                 todo += numbers[3:]
-    entered = np.zeros(len(leads), dtype=np.int64)
-    for to in leads:
-        for one in to:
-            entered[one] += 1
+    entered = np.bincount(np.fromiter((one for to in leads for one in to), int), minlength=len(leads))
     left_out = np.zeros(len(leads), dtype=bool)
     barred = np.zeros(len(leads), dtype=bool)  # leads to one that is left out, or is led to by one
     for at in np.argsort(entered, kind="stable").tolist():

@@ -225,6 +225,29 @@ def test_actions_that_lead_to_the_same_end_keep_their_words(engine):
     assert [one["words"] for one in events] == ["right", "total 1"]
 
 
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        ({"seats": []}, "Up to 2 play this game."),
+        ({"seats": ["human"] * 3}, "Up to 2 play this game."),
+        ({"seats": ["human", "bob"]}, "This page does not know who that is."),
+        ({"rounds": 0}, "Rounds: 1 to 100."),
+        ({"rounds": 1.5}, "Rounds: 1 to 100."),
+        ({"rounds": 101}, "Rounds: 1 to 100."),
+    ],
+)
+def test_a_match_that_cannot_be_is_refused(engine, asked, words):
+    data, _ = pages.page_data(solve(PigRace(goal=20)))
+    said = engine.evaluate(
+        """async ([data, asked]) => {
+          const engine = await globalThis.openPage(data);
+          return engine.start(asked).then(() => "started", (error) => error.message);
+        }""",
+        [data, asked],
+    )
+    assert said == words
+
+
 def test_equal_seeds_give_equal_dice(engine):
     data, _ = pages.page_data(solve(PigRace(goal=20)))
     plays = engine.evaluate(

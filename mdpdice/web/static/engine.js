@@ -8,6 +8,7 @@ import { Chance32, Play, Throws, shown } from "./match.js";
 /** @import { Decision, Engine, PlayEvent, Start, View } from "./types.js" */
 
 const LISTED = 36; // rolls that are offered one by one; more are tapped in die by die
+const [MOST_SEATS, MOST_ROUNDS] = [4, 100];
 const MAPPED = 40; // values of a counter on a map
 
 /** @param {number} a @param {number} b @returns {number} */
@@ -69,6 +70,10 @@ class FileEngine {
   async start(asked) {
     const seats = [...(asked.seats ?? ["human"])];
     if (this.two && seats.length === 1) seats.push(seats[0]);
+    const [rounds, most] = [asked.rounds ?? 1, this.two ? 2 : MOST_SEATS];
+    if (!seats.length || seats.length > most) throw new Error(`Up to ${most} play this game.`);
+    if (!seats.every((name) => this.rules.includes(name))) throw new Error("This page does not know who that is.");
+    if (!(Number.isInteger(rounds) && rounds > 0 && rounds <= MOST_ROUNDS)) throw new Error(`Rounds: 1 to ${MOST_ROUNDS}.`);
     const seed = asked.seed ?? Math.floor(Math.random() * 1e6);
     this.asked = { ...this.asked, ...asked, seats, seed };
     this.chance = new Chance32(seed);
@@ -392,7 +397,7 @@ class FileEngine {
   /** What happened, in the form of `mdpdice play --record`. */
   async record() {
     const { about } = this.data;
-    const head = ["# Written by a page of mdpdice, in the form of mdpdice play --record.", `game: ${about.game}`];
+    const head = ["# Written by a page: mdpdice play --replay reads it.", `game: ${about.game}`];
     for (const [name, value] of Object.entries(about.parameters)) head.push(`parameter: ${name}=${value}`);
     head.push(`seats: ${this.asked.seats.join(",")}`, `seed: ${this.asked.seed}`);
     if (this.asked.rounds > 1) head.push(`rounds: ${this.asked.rounds}`);
