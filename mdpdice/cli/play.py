@@ -252,7 +252,8 @@ class Match:
         """The question, and what happened."""
         case, done = self.case, [one for one in self.events if one["event"] in ("choice", "roll")]
         moves = [one["actions"].index(one["action"]) if "actions" in one else one["seen"] for one in done]
-        head = [("game", case.name), *(("parameter", f"{key}={show(value)}") for key, value in case.given.items())]
+        head: list[tuple[str, Any]] = [("game", case.name)]
+        head += [("parameter", f"{key}={show(value)}") for key, value in case.given.items()]
         head += [("horizon", case.horizon), ("sense", None if case.objective is None else case.sense)]
         head += [
             ("seats", ",".join(self.names)),

@@ -119,7 +119,7 @@ def page_data(
     shown: list[Any] = []
     with contextlib.suppress(UnsupportedError):  # a game on a lattice has too many states to list
         shown = charts(look.tables(solution)) if solution.proved else []
-    model = {
+    model: dict[str, Any] = {
         "about": _about(solution, error) | dict(given or {}),
         "axes": axes,
         "total": float(game.total),

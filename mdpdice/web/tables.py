@@ -105,7 +105,7 @@ class Table:
         options = () if turn is None else zip(turn.actions, turn.options, strict=True)
         outcomes, dice = self._to_throw()
         stands = {"id": self.key, "turn": self.turn, "may_undo": bool(match.said), "mover": last["seat"]}
-        asked = {"game": self.case.name, "title": title(self.case.name), "parameters": self.case.given}
+        asked: dict[str, Any] = {"game": self.case.name, "title": title(self.case.name), "parameters": self.case.given}
         asked |= {"sense": self.case.sense, "total": 1 if self.case.game.total == 1 else None}
         scores = [[_plain(one) for one in each] for each in match.results]
         rounds = {"round": match.at + 1, "rounds": match.rounds, "scores": scores}

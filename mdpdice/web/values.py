@@ -62,8 +62,15 @@ def stored_values(solution: Solution, rules: Rules) -> tuple[dict[str, Any], flo
     row = np.full(len(rules.states), -1)
     row[keep] = np.arange(len(keep))
     off = np.expm1(np.abs(whole * STEP - bent))
-    data = {"row": packed(row), "marks": packed_bits(marks), "fresh": packed_bits(news), "groups": groups}
-    data |= {"length": length, "bases": bases, "most": MOST_BASES, "step": STEP, "values": len(values)}
+    data: dict[str, Any] = {"row": packed(row), "marks": packed_bits(marks), "fresh": packed_bits(news)}
+    data |= {
+        "groups": groups,
+        "length": length,
+        "bases": bases,
+        "most": MOST_BASES,
+        "step": STEP,
+        "values": len(values),
+    }
     return data, float(off.max(initial=0))
 
 
