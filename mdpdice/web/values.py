@@ -63,14 +63,8 @@ def stored_values(solution: Solution, rules: Rules) -> tuple[dict[str, Any], flo
     row[keep] = np.arange(len(keep))
     off = np.expm1(np.abs(whole * STEP - bent))
     data: dict[str, Any] = {"row": packed(row), "marks": packed_bits(marks), "fresh": packed_bits(news)}
-    data |= {
-        "groups": groups,
-        "length": length,
-        "bases": bases,
-        "most": MOST_BASES,
-        "step": STEP,
-        "values": len(values),
-    }
+    data |= {"groups": groups, "length": length, "bases": bases, "most": MOST_BASES}
+    data |= {"step": STEP, "values": len(values)}
     return data, float(off.max(initial=0))
 
 
