@@ -43,13 +43,13 @@ _KEYS = {"state": "state", "choice": "action", "roll": "outcome", "reward": "rew
 @click.option(
     "--seed",
     type=click.IntRange(0),
-    help="Equal seeds give equal dice; without one every play is new, and tells its seed at the end.",
+    help="Equal seeds give equal dice; without one every play is new, and shows its seed at the end.",
 )
 @click.option(
-    "--rounds", type=click.IntRange(1), default=1, metavar="N", help="Play N times; two seats begin in turns."
+    "--rounds", type=click.IntRange(1), default=1, metavar="N", help="Play N times; two seats take turns to begin."
 )
-@click.option("--review", is_flag=True, help="Tell at the end what every decision of a human lost.")
-@click.option("--record", type=NewFile(path_type=Path), metavar="FILE", help="A file for all that happens.")
+@click.option("--review", is_flag=True, help="Show at the end what every decision of a human lost.")
+@click.option("--record", type=NewFile(path_type=Path), metavar="FILE", help="Record all that happens in this file.")
 @click.option("--replay", type=click.Path(True), metavar="FILE", help="Play a record of --record or of a page again.")
 @solver_option
 def play(
@@ -57,8 +57,8 @@ def play(
 ) -> Answer:
     """Play a game; moves of a human are read from the standard input, line by line.
 
-    Write the number of an action, its words or their beginning, or the dice to take. At a choice ? tells what each
-    action is worth, best first, and q leaves.
+    Write the number of an action, its words or their beginning, or the dice to take. At a choice, ? shows what each
+    action is worth, best first, and q quits.
 
     Exit status: 0 played or left, 2 wrong usage.
     """
@@ -86,11 +86,11 @@ def play(
     total = None if left else match.events[-1]["total"]
     results = [[float(one) for one in each] for each in match.results]
     data = {**case.data(), "seats": names, "seed": seed, "total": total, "results": results, "over": not left}
-    return Answer({**data, "events": match.events, **reviewed}, ())  # people were told on the way
+    return Answer({**data, "events": match.events, **reviewed}, ())  # people have read it during the play
 
 
 def _read(case: Case, path: Path) -> dict[str, str]:
-    """The head of a record, which is refused where a parameter differs."""
+    """Return the head of a record, which is refused where a parameter differs."""
     head = path.read_text(encoding="utf-8").partition("\n\n")[0].splitlines()
     given = {f"parameter: {key}={show(value)}" for key, value in case.given.items()}
     others = [line for line in head if line.startswith("parameter: ") and line not in given]
@@ -125,12 +125,12 @@ class Match:
         self.teller: Teller | None = None
 
     def say(self, line: str) -> None:
-        """Tell people something that is no part of what happens."""
+        """Show people something that is not an event of the play."""
         # What people read while a program reads the JSON goes to the other stream.
         click.echo(line, err=self.case.as_json)
 
     def tell(self, line: str) -> None:
-        """Tell what happens, and write it down."""
+        """Show what happens, and record it."""
         self.told.append(line)
         self.say(line)
 
@@ -171,7 +171,7 @@ class Match:
         self.results.append(results)
 
     def _before(self, teller: Teller, players: Sequence[int], turn: Turn) -> str:
-        """Tell what a person decides about; the name where there are two."""
+        """Show what a person decides about; return the name where there are two."""
         for line in teller.flush():
             self.tell(line)
         self.say(teller.table(turn.seen, dice=True))
@@ -222,7 +222,7 @@ class Match:
         self.options |= {"throw": throw, "symmetric": symmetric or self.table.symmetric}
 
     def summary(self) -> Iterator[str]:
-        """What the plays brought every seat, and who won them."""
+        """Yield what the plays brought every seat, and who won them."""
         wanted, rounds = -1 if self.case.sense == "min" else 1, len(self.results)
         race = self.alone or all(abs(one) <= 1 for each in self.results for one in each)
         for seat, who in enumerate(self.who) if rounds else ():
@@ -233,7 +233,7 @@ class Match:
             yield f"{who and f'{who}: '}{mean}{' on average' * (rounds > 1)}{wins if who and race else ''}"
 
     def review(self) -> Iterator[dict[str, Any]]:
-        """What people lost by their decisions, told and as data."""
+        """Return what people lost by their decisions, in words and as data."""
         look, lost_by = self.case.look, dict.fromkeys((seat for seat, _, _ in self.decided), 0.0)
         for seat, turn, chosen in self.decided:
             if not (rows := self.table.ranked(turn)):
@@ -249,17 +249,14 @@ class Match:
             self.say(f"{self.who[seat] or 'you'} lost {lost:.6g} in all")
 
     def record(self) -> str:
-        """The question, and what happened."""
+        """Return the question, and what happened."""
         case, done = self.case, [one for one in self.events if one["event"] in ("choice", "roll")]
         moves = [one["actions"].index(one["action"]) if "actions" in one else one["seen"] for one in done]
         head: list[tuple[str, Any]] = [("game", case.name)]
         head += [("parameter", f"{key}={show(value)}") for key, value in case.given.items()]
         head += [("horizon", case.horizon), ("sense", None if case.objective is None else case.sense)]
-        head += [
-            ("seats", ",".join(self.names)),
-            ("seed", self.seed),
-            ("rounds", self.rounds if self.rounds > 1 else None),
-        ]
+        head += [("seats", ",".join(self.names)), ("seed", self.seed)]
+        head += [("rounds", self.rounds if self.rounds > 1 else None)]
         head += [("moves", json.dumps([one for one in moves if one != []], separators=(",", ":")))]
         lines = [f"{key}: {value}" for key, value in head if value is not None]
         first = "# Written by mdpdice play --record; the same call writes the same file again."

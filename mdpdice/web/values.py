@@ -40,7 +40,7 @@ Ints: TypeAlias = NDArray[np.int64]
 
 
 def stored_values(solution: Solution, rules: Rules) -> tuple[dict[str, Any], float]:
-    """The values as data, and how far they are off at most, over max(1, abs(value))."""
+    """Return the values as data, and how far they are off at most, over max(1, abs(value))."""
     if rules.axes:
         keep, marks, values = _on_grid(solution, rules)
     else:
@@ -69,7 +69,7 @@ def stored_values(solution: Solution, rules: Rules) -> tuple[dict[str, Any], flo
 
 
 def _rows(axes: Sequence[Axis], places: int) -> tuple[int, list[tuple[int, int]]]:
-    """Places of a row, and what may be less outside of it: how far away that is, and how many values it has."""
+    """Return the places of a row, and what may be less outside of it: how far away that is, and how many values it has."""
     each = [(axis, math.prod(len(one.values) for one in axes[at + 1 :])) for at, axis in enumerate(axes)]
     last = len(axes[-1].values) if axes else places
     length = min((far for axis, far in each if axis.boxes), default=last)
@@ -78,7 +78,7 @@ def _rows(axes: Sequence[Axis], places: int) -> tuple[int, list[tuple[int, int]]
 
 
 def _steps(place: Ints, whole: Ints, length: int, bases: Sequence[tuple[int, int]]) -> tuple[Ints, Ints]:
-    """Steps in the rows, and what those of the rows behind them add up to."""
+    """Return the steps in the rows, and what those of the rows behind them add up to."""
     row = place // length
     steps = np.where(np.diff(row, prepend=-1) > 0, whole, np.diff(whole, prepend=0))
     expected, used = np.zeros_like(steps), np.zeros(len(row), dtype=np.int64)
