@@ -69,7 +69,7 @@ def stored_values(solution: Solution, rules: Rules) -> tuple[dict[str, Any], flo
 
 
 def _rows(axes: Sequence[Axis], places: int) -> tuple[int, list[tuple[int, int]]]:
-    """Return the places of a row, and what may be less outside of it: how far away that is, and how many values it has."""
+    """Return the places of a row, and what may be less outside of it: how far away it is, and its number of values."""
     each = [(axis, math.prod(len(one.values) for one in axes[at + 1 :])) for at, axis in enumerate(axes)]
     last = len(axes[-1].values) if axes else places
     length = min((far for axis, far in each if axis.boxes), default=last)
