@@ -96,7 +96,7 @@ def _read(case: Case, path: Path) -> dict[str, str]:
     others = [line for line in head if line.startswith("parameter: ") and line not in given]
     told = dict(line.partition(": ")[::2] for line in head)
     if others or not told.keys() >= {"seats", "seed", "moves"}:
-        raise click.UsageError("; it has ".join([f"{path} is no record of this game", *others]))
+        raise click.UsageError("; it has ".join([f"{path} is not a record of this game", *others]))
     return told
 
 

@@ -68,7 +68,7 @@ def test_a_record_that_does_not_fit_is_refused(tmp_path: Path) -> None:
         (text.replace("cap=100", "cap=50"), "it has parameter: cap=50"),
         (text.replace("moves: [", "moves: [9,"), "there is no move 9"),
         (re.sub(r"moves: .*", "moves: []", text), "there is no move null"),
-        (re.sub(r"moves: .*\n", "", text), "no record of this game"),
+        (re.sub(r"moves: .*\n", "", text), "not a record of this game"),
     ):
         assert given != text
         other.write_text(given, encoding="utf-8")
