@@ -3,25 +3,29 @@
 from __future__ import annotations
 
 import functools
+import json
 import random
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
 
 from mdpdice.cli.case import Case
 from mdpdice.cli.game_command import Answer, game_command
+from mdpdice.cli.game_parameters import show
 from mdpdice.cli.options import NewFile, question_options, sense_option, solver_option
-from mdpdice.cli.seats import Left, Table, for_two, split_seats
+from mdpdice.cli.seats import Left, Say, Table, for_two, split_seats
 from mdpdice.cli.text import action_data, short
+from mdpdice.errors import MdpDiceError
 
 if TYPE_CHECKING:
     from mdpdice.policies.playthrough import Event, Turn
     from mdpdice.policies.telling import Teller
 
+Seating: TypeAlias = Callable[[list[str], Say], Table]
 _KEYS = {"state": "state", "choice": "action", "roll": "outcome", "reward": "reward", "end": "payoff"}
 
 
@@ -46,9 +50,10 @@ _KEYS = {"state": "state", "choice": "action", "roll": "outcome", "reward": "rew
 )
 @click.option("--review", is_flag=True, help="Show at the end what every decision of a human lost.")
 @click.option("--record", type=NewFile(path_type=Path), metavar="FILE", help="Record all that happens in this file.")
+@click.option("--replay", type=click.Path(True), metavar="FILE", help="Play a record of --record or of a page again.")
 @solver_option
 def play(
-    case: Case, seats: str, seed: int | None, rounds: int, review: bool, record: Path | None, solver: str
+    case: Case, seats: str, seed: int | None, rounds: int, review: bool, record: Path | None, replay: Any, solver: str
 ) -> Answer:
     """Play a game; moves of a human are read from the standard input, line by line.
 
@@ -57,9 +62,12 @@ def play(
 
     Exit status: 0 played or left, 2 wrong usage.
     """
-    names = split_seats(seats)
-    seed = random.SystemRandom().randrange(10**6) if seed is None else seed
+    told = {} if replay is None else _read(case, Path(replay))
+    names, rounds = split_seats(told.get("seats", seats)), int(told.get("rounds", rounds))
+    seed = int(told.get("seed", random.SystemRandom().randrange(10**6) if seed is None else seed))
     match = Match(case, names, seed, rounds, lambda seats, say: Table(case, seats, solver, seed, None, say))
+    if told:
+        match.follow(iter(json.loads(told["moves"])), symmetric="# Written by a page" in told)
     left = False
     try:
         for at in range(rounds):
@@ -70,29 +78,33 @@ def play(
     if rounds > 1 or (match.alone and len(names) == 2):
         for line in match.summary():
             match.tell(line)
-    reviewed = {"review": list(match.review())} if review else {}
-    match.say(f"(--seed {seed} gives the same dice again)")
+    reviewed = {"review": list(match.review())} if review or told else {}
+    if not told:
+        match.say(f"(--seed {seed} gives the same dice again)")
     if record is not None and not left:
         record.write_text(match.record(), encoding="utf-8")
     total = None if left else match.events[-1]["total"]
     results = [[float(one) for one in each] for each in match.results]
-    data = {**case.data(), "seats": names, "seed": seed, "total": total, "results": results}
-    data |= {"over": not left, "events": match.events}
-    return Answer(data | reviewed, ())  # people have read it during the play
+    data = {**case.data(), "seats": names, "seed": seed, "total": total, "results": results, "over": not left}
+    return Answer({**data, "events": match.events, **reviewed}, ())  # people have read it during the play
+
+
+def _read(case: Case, path: Path) -> dict[str, str]:
+    """Return the head of a record, which is refused where a parameter differs."""
+    head = path.read_text(encoding="utf-8").partition("\n\n")[0].splitlines()
+    given = {f"parameter: {key}={show(value)}" for key, value in case.given.items()}
+    others = [line for line in head if line.startswith("parameter: ") and line not in given]
+    told = dict(line.partition(": ")[::2] for line in head)
+    if others or not told.keys() >= {"seats", "seed", "moves"}:
+        raise click.UsageError("; it has ".join([f"{path} is not a record of this game", *others]))
+    return told
 
 
 class Match:
     """Plays of the same seats; `players` are those of the people who play just now, and `teller` tells of them."""
 
     def __init__(
-        self,
-        case: Case,
-        names: list[str],
-        seed: int,
-        rounds: int,
-        table: Callable[[list[str], Callable[[str], None]], Table],
-        *,
-        alone: bool | None = None,
+        self, case: Case, names: list[str], seed: int, rounds: int, table: Seating, *, alone: bool | None = None
     ) -> None:
         self.case, self.names, self.seed, self.rounds = case, names, seed, rounds
         self.alone = not for_two(case.game, sure=len(names) > 1) if alone is None else alone
@@ -186,13 +198,37 @@ class Match:
         opinion = self.table.opinion(seat, event.what)
         return "" if opinion is None else f" (worth {opinion:.4g})"
 
+    def follow(self, moves: Iterator[Any], *, symmetric: bool) -> None:
+        """Have people do and dice show what a record says: places of actions, and faces or places of outcomes."""
+        from mdpdice.looks.throw import Rolled, thrown
+
+        def move(among: dict[str, Any]) -> Any:
+            if (said := json.dumps(next(moves, None))) not in among:
+                raise MdpDiceError(f"the record does not fit this game: there is no move {said} where it stands")
+            return among[said]
+
+        def decide(turn: Turn) -> Any:
+            self.table.turn = turn
+            return move({str(at): action for at, action in enumerate(turn.actions)})
+
+        def throw(node: Any, _: object) -> Any:
+            ways = {str(at): (one, Rolled(())) for at, one in enumerate(node.dist.outcomes)}
+            if made := thrown(node.dist):
+                rolls = ((made.outcome(faces), Rolled(faces, made.dice)) for faces, _ in made.rolls())
+                ways |= {json.dumps(list(map(action_data, way[1].faces))): way for way in rolls}
+            return move(ways) if len(node.dist) > 1 else ways["0"]
+
+        self.table.seats = [decide] * len(self.table.seats)
+        self.options |= {"throw": throw, "symmetric": symmetric or self.table.symmetric}
+
     def summary(self) -> Iterator[str]:
         """Yield what the plays brought every seat, and who won them."""
         wanted, rounds = -1 if self.case.sense == "min" else 1, len(self.results)
         race = self.alone or all(abs(one) <= 1 for each in self.results for one in each)
         for seat, who in enumerate(self.who) if rounds else ():
             mean = short(float(sum(each[seat] for each in self.results) / rounds))
-            won = sum(_best(each, seat, wanted) for each in self.results) if who else 0
+            others = ([wanted * (each[seat] - one) for one in each[:seat] + each[seat + 1 :]] for each in self.results)
+            won = sum(min(lead, default=1) > 0 for lead in others) if who else 0
             wins = f", {won} of {rounds} won" if rounds > 1 else ", wins" * won
             yield f"{who and f'{who}: '}{mean}{' on average' * (rounds > 1)}{wins if who and race else ''}"
 
@@ -214,26 +250,14 @@ class Match:
 
     def record(self) -> str:
         """Return the question, and what happened."""
-        return "\n".join([*self._head(), "", *self.told]) + "\n"
-
-    def _head(self) -> Iterator[str]:
-        from mdpdice.cli.game_parameters import show
-
-        case = self.case
-        yield "# Written by mdpdice play --record; the same call writes the same file again."
-        yield f"game: {case.name}"
-        for key, value in case.given.items():
-            yield f"parameter: {key}={show(value)}"
-        if case.horizon is not None:
-            yield f"horizon: {case.horizon}"
-        if case.objective is not None:
-            yield f"sense: {case.sense}"
-        yield f"seats: {','.join(self.names)}"
-        yield f"seed: {self.seed}"
-        if self.rounds > 1:
-            yield f"rounds: {self.rounds}"
-
-
-def _best(results: Sequence[Fraction], seat: int, wanted: int) -> bool:
-    """Return whether no one else has done as well as this player."""
-    return all(wanted * (results[seat] - one) > 0 for at, one in enumerate(results) if at != seat)
+        case, done = self.case, [one for one in self.events if one["event"] in ("choice", "roll")]
+        moves = [one["actions"].index(one["action"]) if "actions" in one else one["seen"] for one in done]
+        head: list[tuple[str, Any]] = [("game", case.name)]
+        head += [("parameter", f"{key}={show(value)}") for key, value in case.given.items()]
+        head += [("horizon", case.horizon), ("sense", None if case.objective is None else case.sense)]
+        head += [("seats", ",".join(self.names)), ("seed", self.seed)]
+        head += [("rounds", self.rounds if self.rounds > 1 else None)]
+        head += [("moves", json.dumps([one for one in moves if one != []], separators=(",", ":")))]
+        lines = [f"{key}: {value}" for key, value in head if value is not None]
+        first = "# Written by mdpdice play --record; the same call writes the same file again."
+        return "\n".join([first, *lines, "", *self.told]) + "\n"

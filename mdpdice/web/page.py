@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import json
 import os
@@ -15,21 +16,19 @@ import numpy as np
 
 from mdpdice.answers.solution import Solution
 from mdpdice.errors import GameError, UnsupportedError
-from mdpdice.looks import Look, look_of
+from mdpdice.looks import look_of
 from mdpdice.looks.text import spaced
-from mdpdice.modelling.grid import Axis
 from mdpdice.modelling.text import init_names
 from mdpdice.web.packing import packed, squeezed
 from mdpdice.web.rules import Rules, Thrown, too_large
 from mdpdice.web.seats import named_seats
+from mdpdice.web.tables import charts
 from mdpdice.web.values import stored_values
 from mdpdice.web.words import face_data
 
 STATIC = Path(__file__).parent / "static"
 MOST_BYTES = 3_000_000
 """Size of a page."""
-MOST_ROWS = 200
-"""Rows of a table of the strategy."""
 _IMPORT = re.compile(r'^import \{[^}]*\} from "\./([\w-]+\.js)";\n', re.MULTILINE)
 
 
@@ -113,22 +112,28 @@ def page_data(
     rows, lists = list(rules.nodes), rules.words.lists
     kinds = np.array([row[0] for row in rows])
     columns = [[packed([row[at] for row in rows if row[0] == kind]) for at in (1, 2, 3)] for kind in range(6)]
-    model = {
+    said = [
+        (one.name, one.values.start, one.values.step, len(one.values), one.start, one.outside) for one in rules.axes
+    ]
+    axes = [dict(zip(("name", "first", "step", "size", "start", "outside"), one, strict=True)) for one in said]
+    shown: list[Any] = []
+    with contextlib.suppress(UnsupportedError):  # a game on a lattice has too many states to list
+        shown = charts(look.tables(solution)) if solution.proved else []
+    model: dict[str, Any] = {
         "about": _about(solution, error) | dict(given or {}),
-        "axes": list(map(_axis, rules.axes)),
+        "axes": axes,
         "total": float(game.total),
         "sense": solution.sense,
         "two": 5 in kinds or any(row[0] == 1 and row[1] == 1 for row in rows),
         "rules": named,
         "goals": [[goal.name, goal.least, goal.most] for goal in look.goals()],
-        "charts": _charts(solution, look),
+        "charts": shown,
         "exprs": rules.trees,
         "updates": list(rules.updates),
         "throws": list(map(_throw, rules.throws)),
         **lists,
     }
-    del model["tables"]
-    tables = lists["tables"]
+    tables = _lists(model.pop("tables"))
     data = {
         "model": squeezed(json.dumps(model, separators=(",", ":")).encode()),
         "nodes": packed(kinds),
@@ -136,43 +141,19 @@ def page_data(
         "children": _lists([row[4:] for row in rows]),
         "roots": packed(rules.roots),
         "shown": [packed(column) for column in zip(*rules.tables, strict=True)],
-        "tables": _lists(tables),
+        "tables": tables,
         **values,
     }
-    return json.dumps(data, separators=(",", ":")), Page(0, values["values"][0], error)
+    return json.dumps(data, separators=(",", ":")), Page(0, values["values"], error)
 
 
 def _lists(lists: Sequence[Sequence[int]]) -> list[Any]:
     return [packed([len(one) for one in lists]), packed([number for one in lists for number in one])]
 
 
-def _axis(axis: Axis) -> dict[str, Any]:
-    data = {"name": axis.name, "first": axis.values.start, "step": axis.values.step, "size": len(axis.values)}
-    return data | {"start": axis.start, "outside": axis.outside}
-
-
 def _throw(made: Thrown) -> dict[str, Any]:
     groups = [[list(map(face_data, die.faces)), die.weights, die.name, count] for die, count in made.throw.groups]
     return {"groups": groups, "of": made.of, "weights": made.dist.weights}
-
-
-def _charts(solution: Solution, look: Look[Any]) -> list[dict[str, Any]]:
-    """Return the strategy as tables, as far as they are short."""
-    found = []
-    try:
-        tables = look.tables(solution) if solution.proved else []
-    except UnsupportedError:  # of a game on a lattice, whose states are too many to list
-        tables = []
-    for table in tables:
-        if len(table.rows) <= MOST_ROWS:
-            rows = [[one and _plain(one) for one in row] for row in table.rows]
-            shown = {"title": table.title, "columns": table.columns, "rows": rows}
-            found.append({"kind": "table", "at": None, **shown})
-    return found
-
-
-def _plain(one: Any) -> Any:
-    return one if isinstance(one, int | float | str) else str(one)
 
 
 def _about(solution: Solution, error: float) -> dict[str, Any]:

@@ -180,19 +180,11 @@ class Rules:
             throw = self.throw(node.dist)
             heard = self.words.heard(core, throw, node.edges)
             told = zip(node.dist.outcomes, node.edges, strict=True)
-            row = (
-                CHANCE,
-                throw,
-                self.expr(node.reward),
-                heard,
-                *(self._node(to, core, at, action, one) for one, to in told),
-            )
+            below = [self._node(to, core, at, action, one) for one, to in told]
+            row = (CHANCE, throw, self.expr(node.reward), heard, *below)
         else:
-            there = [
-                (one, option)
-                for one, option in zip(node.actions, node.options, strict=True)
-                if option is not None and not isinstance(option, Unavailable)
-            ]
+            each = zip(node.actions, node.options, strict=True)
+            there = [(one, option) for one, option in each if not isinstance(option, Unavailable | None)]
             menu = self.words.menu(core, [one for one, _ in there], sorted(self.arrivals.get(at, ())))
             row = (DECIDE, node.player, *menu, *(self._node(option, core, at, one, None) for one, option in there))
         return self.nodes.setdefault(row, len(self.nodes))

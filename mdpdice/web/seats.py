@@ -90,4 +90,4 @@ def _decisions(node: Any) -> Iterator[list[Any]]:
         yield from _decisions(node.otherwise)
     elif isinstance(node, Decide):
         there = zip(node.actions, node.options, strict=True)
-        yield [one for one, option in there if option is not None and not isinstance(option, Unavailable)]
+        yield [one for one, option in there if not isinstance(option, Unavailable | None)]

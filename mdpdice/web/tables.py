@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 MOST_LISTED = 60
 """Throws up to which all of them are listed; of more the dice are asked for one by one."""
-MOST_ROWS = 100
+MOST_ROWS = 200
 MOST_SAID = 10_000
 """Decisions and throws of people in a round."""
 
@@ -105,17 +105,16 @@ class Table:
         options = () if turn is None else zip(turn.actions, turn.options, strict=True)
         outcomes, dice = self._to_throw()
         stands = {"id": self.key, "turn": self.turn, "may_undo": bool(match.said), "mover": last["seat"]}
-        stands |= {"round": match.at + 1, "rounds": match.rounds}
-        asked: dict[str, Any] = {"game": self.case.name, "title": title(self.case.name)}
-        asked |= {"parameters": self.case.given}
+        asked: dict[str, Any] = {"game": self.case.name, "title": title(self.case.name), "parameters": self.case.given}
         asked |= {"sense": self.case.sense, "total": 1 if self.case.game.total == 1 else None}
         scores = [[_plain(one) for one in each] for each in match.results]
+        rounds = {"round": match.at + 1, "rounds": match.rounds, "scores": scores}
+        seats = {"seats": match.table.names, "names": match.who if all(match.who) else None}
+        shown = {"parts": list(self._parts(last["player"])), "actions": [self._act(*option) for option in options]}
         events = [_event(one) for one in match.events[match.marks[1] :] if one["event"] != "state"]
-        seats = {"seats": match.table.names, "names": match.who if all(match.who) else None, "scores": scores}
         over = {"payoff": scores[-1][0], "words": last["words"]} if match.over else None
-        acts = [self._act(*option) for option in options]
-        shown = {"parts": list(self._parts(last["player"])), "actions": acts, "outcomes": outcomes}
-        return {**stands, **asked, **seats, **shown, "dice": dice, "events": events, "over": over}
+        said = {"outcomes": outcomes, "dice": dice, "events": events, "over": over}
+        return {**stands, **asked, **rounds, **seats, **shown, **said}
 
     @property
     def _seen(self) -> Rolled | None:
@@ -152,8 +151,7 @@ class Table:
             edge, seen = isinstance(outcome, EDGES), rolled if rolled.faces else None
             said = phrase(outcome) if edge else self.look.heard(core, outcome, seen, lost=lost)
             faces = [_plain(face) for face in rolled.faces] or None
-            chance = str(Fraction(weight, total))
-            found.append({"words": spoken(said, counters), "chance": chance, "faces": faces})
+            found.append({"words": spoken(said, counters), "chance": str(Fraction(weight, total)), "faces": faces})
         return found, None
 
     # --- what is known ------------------------------------------------------------------------------
@@ -168,8 +166,7 @@ class Table:
             value, loss = rows[action]
             words = self.look.words(turn.state, action, turn.seen)
             goals = {name: found[action] for name, found in chances.items()} or None
-            row = {"i": i, "words": words, "value": value, "loss": loss}
-            told.append({**row, "best": not loss, "goals": goals})
+            told.append({"i": i, "words": words, "value": value, "loss": loss, "best": not loss, "goals": goals})
         return told
 
     def review(self) -> dict[str, Any]:
@@ -180,8 +177,7 @@ class Table:
             loss = next(row[2] for row in rows if row[0] == chosen)
             words, best = (self.look.words(turn.state, action, turn.seen) for action in (chosen, rows[0][0]))
             lost[seat] += loss
-            row = {"turn": at, "seat": seat, "words": words, "best_words": best, "loss": _plain(loss)}
-            decisions.append(row)
+            decisions.append({"turn": at, "seat": seat, "words": words, "best_words": best, "loss": _plain(loss)})
         return {"decisions": decisions, "lost": lost}
 
     def record(self) -> dict[str, Any]:
@@ -231,14 +227,17 @@ class Table:
 
     def chart(self) -> list[dict[str, Any]] | None:
         """Return the strategy as tables, where the look of the game has some, and they are known and short."""
-        told = []
-        for table in self.match.room.tables():
-            if len(table.rows) <= MOST_ROWS:
-                columns = [column.replace("_", " ") for column in table.columns]
-                rows = [list(map(_plain, row)) for row in table.rows]
-                row = {"kind": "table", "title": table.title, "columns": columns, "rows": rows, "at": None}
-                told.append(row)
-        return told or None
+        return charts(self.match.room.tables()) or None
+
+
+def charts(tables: Sequence[Any]) -> list[dict[str, Any]]:
+    """Return the tables of the strategy that are short, as data."""
+    found = []
+    for table in (one for one in tables if len(one.rows) <= MOST_ROWS):
+        columns = [column.replace("_", " ") for column in table.columns]
+        rows = [list(map(_plain, row)) for row in table.rows]
+        found.append({"kind": "table", "title": table.title, "columns": columns, "rows": rows, "at": None})
+    return found
 
 
 def _event(one: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,12 +1,19 @@
-"""Values in fixed point: those from which all others follow in a step or a turn.
+"""Values, rounded: those from which all others follow in a step or a turn.
 
 On a lattice these are the stored ones, where play can come.  Of a network every other state is left out, as far as
 none of the states that a state leads to is left out, too; what is left out follows from its options.
+
+Values of more than 1 count by their logarithm, so that all are rounded in proportion.  Places of the grid form rows.  A
+row changes much as rows with a box or a point less do: kept is how each step differs from the sum of the steps at the
+same place of those rows, with the rows behind them taken off, in groups by the size of that sum.
 """
 
 from __future__ import annotations
 
-from typing import Any, cast
+import itertools
+import math
+from collections.abc import Sequence
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,16 +23,20 @@ from mdpdice.answers.solution import Solution
 from mdpdice.exploration.to_lattice import compile_lattice
 from mdpdice.lattices.lattice import Lattice
 from mdpdice.lattices.program import compile_program
+from mdpdice.modelling.grid import Axis
 from mdpdice.networks.network import Floats, Network
 from mdpdice.web.packing import packed, packed_bits
 from mdpdice.web.rules import GO, PASS, Rules, too_large
 
-FINEST = 2.0**-20
-"""Step of the fixed point: values are off by half of it, in proportion to values of more than 1."""
-BLOCK = 64
-"""Values of a network that have a step in common."""
+STEP = 1.8e-6
+"""Step of the rounding: values are off by half of it, in proportion to values of more than 1."""
+MOST_BASES = 4
+"""Rows with a box or a point less that a row is compared with."""
+GROUPS = 22
+"""By the bits of the sum; the last one holds all that are larger."""
 MOST_POINTS = 1 << 29
 """Stored core states times points of the grid."""
+Ints: TypeAlias = NDArray[np.int64]
 
 
 def stored_values(solution: Solution, rules: Rules) -> tuple[dict[str, Any], float]:
@@ -37,22 +48,52 @@ def stored_values(solution: Solution, rules: Rules) -> tuple[dict[str, Any], flo
         marks = np.ones(len(values), dtype=bool)
     if not np.isfinite(values).all():
         raise too_large("some of its values are infinite")
-    length = len(rules.axes[-1].values) if rules.axes else BLOCK
-    block = np.flatnonzero(marks.ravel()) // length
-    number = -(-marks.size // length)
-    # Every block has the unit that its smallest value asks for, and its largest one allows.
-    least, most = np.full(number, np.inf), np.zeros(number)
-    np.minimum.at(least, block, np.abs(values))
-    np.maximum.at(most, block, np.abs(values))
-    finest = np.floor(np.log2(np.maximum(1, np.where(np.isfinite(least), least, 1))))
-    scale = np.maximum(finest, np.ceil(np.log2(np.maximum(most, 1e-300))) - 32).astype(np.int64)
-    unit = np.ldexp(FINEST, scale)[block]
-    fixed = np.rint(values / unit).astype(np.int64)
+    length, bases = _rows(rules.axes, marks.size)
+    size = np.abs(values)
+    bent = np.where(size > 1, np.copysign(1 + np.log(np.maximum(size, 1)), values), values)
+    whole = np.rint(bent / STEP).astype(np.int64)
+    place = np.flatnonzero(marks.ravel())
+    fresh = (np.diff(place // length, prepend=-1) > 0) | (np.diff(whole, prepend=0) != 0)
+    news = marks.flatten()
+    news[place[~fresh]] = False
+    steps, expected = _steps(place[fresh], whole[fresh], length, bases)
+    group = np.minimum(np.frexp(np.abs(expected))[1], GROUPS - 1)
+    groups = [packed(np.cumsum((steps - expected)[group == at])) for at in range(GROUPS)]
     row = np.full(len(rules.states), -1)
     row[keep] = np.arange(len(keep))
-    off = np.abs(fixed * unit - values) / np.maximum(1, np.abs(values))
-    data = {"row": packed(row), "marks": packed_bits(marks), "block": length, "finest": FINEST}
-    return {**data, "scale": packed(scale), "values": packed(fixed)}, float(off.max(initial=0))
+    off = np.expm1(np.abs(whole * STEP - bent))
+    data: dict[str, Any] = {"row": packed(row), "marks": packed_bits(marks), "fresh": packed_bits(news)}
+    data |= {"groups": groups, "length": length, "bases": bases, "most": MOST_BASES}
+    data |= {"step": STEP, "values": len(values)}
+    return data, float(off.max(initial=0))
+
+
+def _rows(axes: Sequence[Axis], places: int) -> tuple[int, list[tuple[int, int]]]:
+    """Return the places of a row, and what may be less outside of it: how far away it is, and its number of values."""
+    each = [(axis, math.prod(len(one.values) for one in axes[at + 1 :])) for at, axis in enumerate(axes)]
+    last = len(axes[-1].values) if axes else places
+    length = min((far for axis, far in each if axis.boxes), default=last)
+    found = [(far << box, 2) for axis, far in each for box in reversed(range(len(axis.boxes)))]
+    return length, found + [(far, len(axis.values)) for axis, far in each if far >= length and not axis.boxes]
+
+
+def _steps(place: Ints, whole: Ints, length: int, bases: Sequence[tuple[int, int]]) -> tuple[Ints, Ints]:
+    """Return the steps in the rows, and what those of the rows behind them add up to."""
+    row = place // length
+    steps = np.where(np.diff(row, prepend=-1) > 0, whole, np.diff(whole, prepend=0))
+    expected, used = np.zeros_like(steps), np.zeros(len(row), dtype=np.int64)
+    back = np.zeros((MOST_BASES, len(row)), dtype=np.int64)
+    for far, size in bases:
+        there = np.flatnonzero((row * length // far % size > 0) & (used < MOST_BASES))
+        back[used[there], there] = far
+        used[there] += 1
+    for chosen in itertools.product((False, True), repeat=MOST_BASES):
+        some = np.flatnonzero((back[list(chosen)] > 0).all(axis=0)) if any(chosen) else place[:0]
+        behind = place[some] - back[list(chosen)][:, some].sum(axis=0)
+        at = np.searchsorted(place, behind)
+        same = place[at] == behind
+        expected[some[same]] -= (-1) ** sum(chosen) * steps[at[same]]
+    return steps, expected
 
 
 def _of_network(network: Network, values: Floats, rules: Rules) -> tuple[NDArray[Any], Floats]:
@@ -67,10 +108,7 @@ def _of_network(network: Network, values: Floats, rules: Rules) -> tuple[NDArray
                 leads[at].add(numbers[0])
             else:
                 todo += numbers[3:]
-    entered = np.zeros(len(leads), dtype=np.int64)
-    for to in leads:
-        for one in to:
-            entered[one] += 1
+    entered = np.bincount(np.fromiter((one for to in leads for one in to), int), minlength=len(leads))
     left_out = np.zeros(len(leads), dtype=bool)
     barred = np.zeros(len(leads), dtype=bool)  # leads to one that is left out, or is led to by one
     for at in np.argsort(entered, kind="stable").tolist():

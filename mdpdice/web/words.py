@@ -81,14 +81,13 @@ class Words:
 
     def part(self, part: Any, seen: Rolled | None) -> int:
         """Return the number of a part; dice that show what was thrown stand for any throw."""
-        data: dict[str, Any] = {"kind": type(part).__name__.lower()}
         fields = attrs.asdict(part, recurse=False)
         if isinstance(part, Dice):
             names, thrown = [die.name for die in part.dice], seen is not None and part.faces == seen.faces
             fields["dice"] = names if any(names) and not thrown else []
             fields["faces"] = SEEN if thrown else [face_data(face) for face in part.faces]
-        for name, value in fields.items():
-            data[name] = self.text(value) if name == "text" else self._values(value)
+        told = {name: self.text(one) if name == "text" else self._values(one) for name, one in fields.items()}
+        data = {"kind": type(part).__name__.lower(), **told}
         return self.put("parts", json.dumps(data), data)
 
     def _values(self, value: Any) -> Any:
@@ -147,8 +146,7 @@ class Words:
 
     def _act(self, act: Act) -> int:
         tap = act.tap and [act.tap[0], [list(places) for places in act.tap[1]]]
-        words = self.text(act.words)
-        return self.put("acts", (words, act.tap), [words, tap])
+        return self.put("acts", (words := self.text(act.words), act.tap), [words, tap])
 
     def _some(self, arrivals: Sequence[tuple[int, int]]) -> Iterator[Rolled]:
         """Yield the first and the last roll of outcomes."""
@@ -165,10 +163,8 @@ class Words:
 
     def heard(self, core: Any, throw: int, edges: Sequence[Any]) -> int:
         """Return what is said of the outcomes of a throw, where they lose something and where not."""
-        found = []
-        for at, edge in enumerate(edges):
-            may = losses(edge, self.rules)
-            found.append([self._heard(core, throw, at, lost) if lost in may else -1 for lost in (False, True)])
+        each = enumerate(losses(edge, self.rules) for edge in edges)
+        found = [[self._heard(core, throw, at, one) if one in may else -1 for one in (False, True)] for at, may in each]
         return self.put("heard", json.dumps(found), found)
 
     def _heard(self, core: Any, throw: int, at: int, lost: bool) -> Any:

@@ -75,18 +75,14 @@ class Work:
         path = os.pathsep.join(entry for entry in sys.path if entry)
         options: dict[str, Any] = dict.fromkeys(("stdin", "stdout"), subprocess.PIPE)
         options["env"] = {**os.environ, "PYTHONPATH": path, "PYTHONIOENCODING": "utf-8"}
+        # A session of its own: Ctrl-C is for us to pass on.  What it complains of, it says in its answer, too.
+        options |= {"stderr": subprocess.DEVNULL, "encoding": "utf-8", "start_new_session": True}
+        command = [sys.executable, "-m", module]  # this very Python, and a module of ours
         said: dict[str, Any] = {}
         with self._lock:
             if self.cancelled:
                 return said
-            # A session of its own: Ctrl-C is for us to pass on.  What it complains of, it says in its answer, too.
-            self._process = process = subprocess.Popen(  # noqa: S603 - this very Python, and a module of ours
-                [sys.executable, "-m", module],
-                stderr=subprocess.DEVNULL,
-                encoding="utf-8",
-                start_new_session=True,
-                **options,
-            )
+            self._process = process = subprocess.Popen(command, **options)  # noqa: S603
         timer = threading.Timer(task["seconds"] + GRACE, process.kill)
         timer.start()
         with contextlib.suppress(OSError, ValueError), process:  # it was ended in the middle of a line

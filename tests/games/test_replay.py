@@ -50,5 +50,32 @@ def test_the_same_play_again(name: str, tmp_path: Path) -> None:
     assert again.read_text(encoding="utf-8") == text
 
 
+@pytest.mark.parametrize("name", ["pig-turn", "piglet", "pig-race", "farkle"])
+def test_a_record_is_read(name: str, tmp_path: Path) -> None:
+    recorded = RECORDS / f"{name}.txt"
+    text = recorded.read_text(encoding="utf-8")
+    asked, again = call_of(text), tmp_path / "again.txt"
+    asked = [*asked[: asked.index("--seats")], "--replay", str(recorded), "--record", str(again)]
+    result = CliRunner().invoke(main, asked)
+    assert result.exit_code == 0, result.output
+    assert again.read_text(encoding="utf-8") == text
+
+
+def test_a_record_that_does_not_fit_is_refused(tmp_path: Path) -> None:
+    text = (RECORDS / "pig-turn.txt").read_text(encoding="utf-8")
+    other = tmp_path / "other.txt"
+    for given, words in (
+        (text.replace("cap=100", "cap=50"), "it has parameter: cap=50"),
+        (text.replace("moves: [", "moves: [9,"), "there is no move 9"),
+        (re.sub(r"moves: .*", "moves: []", text), "there is no move null"),
+        (re.sub(r"moves: .*\n", "", text), "not a record of this game"),
+    ):
+        assert given != text
+        other.write_text(given, encoding="utf-8")
+        result = CliRunner().invoke(main, ["play", "pig-turn", "--replay", str(other)])
+        assert result.exit_code != 0
+        assert words in result.output
+
+
 def test_every_record_belongs_to_a_game() -> None:
     assert {file.stem for file in RECORDS.glob("*.txt")} <= set(SHIPPED)

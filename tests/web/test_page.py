@@ -8,10 +8,13 @@ import re
 
 import attrs
 import pytest
+from click.testing import CliRunner
 from helpers.browsers import chromium
 from helpers.page_positions import compared, engine_in
 
 from mdpdice import Counter, Game, d6, decide, die, end, explore, go, pool, product, roll, solve, when
+from mdpdice.cli import main
+from mdpdice.cli.case import open_case
 from mdpdice.errors import GameError, UnsupportedError
 from mdpdice.games.farkle import FarkleRace, KcdFarkle
 from mdpdice.games.knucklebones import Knucklebones
@@ -164,6 +167,50 @@ def test_a_play_is_taken_back_recorded_and_reviewed(engine):
     ]
 
 
+RECORDED = {
+    "pig-race": (("goal=20",), ["optimal", "human"], 2),
+    "farkle": (("cap=1000",), ["human", "optimal"], 1),
+    "school-combination": ((), ["human"], 3),
+    "knucklebones": (("columns=2", "rows=1"), ["human", "random"], 2),
+}
+
+
+@pytest.mark.parametrize("dice", ["drawn", "mine"])
+@pytest.mark.parametrize("name", RECORDED)
+def test_the_command_line_reads_the_record_of_a_page(engine, tmp_path, name, dice):
+    pairs, seats, rounds = RECORDED[name]
+    case = open_case(name, pairs, None, 1e-6, None, None, as_json=True, progress=None)
+    data, _ = pages.page_data(solve(case.game), (), {"game": name, "parameters": case.given})
+    played = engine.evaluate(
+        """async ([data, seats, rounds, dice]) => {
+          const engine = await globalThis.openPage(data);
+          let [view, pick] = [await engine.start({ seats, rounds, dice, seed: 4 }), 1];
+          while (!view.over || view.round < rounds) {
+            pick = (pick * 48271) % 2147483647;
+            if (view.over) view = await engine.again();
+            else if (view.actions.length) view = await engine.choose(pick % view.actions.length);
+            else if (view.outcomes) view = await engine.roll(pick % view.outcomes.length);
+            else view = await engine.roll(view.dice.map((die, i) => die.faces[(pick >> i) % die.faces.length]));
+          }
+          return { record: await engine.record(), scores: view.scores, lost: (await engine.review()).lost };
+        }""",
+        [data, seats, rounds, dice],
+    )
+    record = tmp_path / "record.txt"
+    record.write_text(played["record"], encoding="utf-8")
+    asked = ["play", name, *(word for pair in pairs for word in ("-p", pair)), "--replay", str(record), "--json"]
+    result = CliRunner().invoke(main, asked)
+    assert result.exit_code == 0, result.output
+    found = json.loads(result.stdout)
+    assert found["results"] == played["scores"]
+    for seat, lost in enumerate(played["lost"]):
+        mine = [one["lost"] for one in found["review"] if one["seat"] == seat]
+        assert sum(mine) == pytest.approx(lost, abs=2e-3)  # values of up to 1000, rounded
+    # Only the library says what a computed player thinks.
+    told = [re.sub(r" \(worth \S+\)", "", line) for line in result.stderr.splitlines() if " → " in line]
+    assert told == [line for line in played["record"].splitlines() if " → " in line]
+
+
 def test_actions_that_lead_to_the_same_end_keep_their_words(engine):
     game = Game.of(start=0, node=lambda _: decide({"left": end(1), "right": end(1)}))
     data, _ = pages.page_data(solve(game))
@@ -176,6 +223,29 @@ def test_actions_that_lead_to_the_same_end_keep_their_words(engine):
         data,
     )
     assert [one["words"] for one in events] == ["right", "total 1"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        ({"seats": []}, "Up to 2 play this game."),
+        ({"seats": ["human"] * 3}, "Up to 2 play this game."),
+        ({"seats": ["human", "bob"]}, "This page does not know who that is."),
+        ({"rounds": 0}, "Rounds: 1 to 100."),
+        ({"rounds": 1.5}, "Rounds: 1 to 100."),
+        ({"rounds": 101}, "Rounds: 1 to 100."),
+    ],
+)
+def test_a_match_that_cannot_be_is_refused(engine, asked, words):
+    data, _ = pages.page_data(solve(PigRace(goal=20)))
+    said = engine.evaluate(
+        """async ([data, asked]) => {
+          const engine = await globalThis.openPage(data);
+          return engine.start(asked).then(() => "started", (error) => error.message);
+        }""",
+        [data, asked],
+    )
+    assert said == words
 
 
 def test_equal_seeds_give_equal_dice(engine):

@@ -8,6 +8,7 @@ import { Chance32, Play, Throws, shown } from "./match.js";
 /** @import { Decision, Engine, PlayEvent, Start, View } from "./types.js" */
 
 const LISTED = 36; // rolls that are offered one by one; more are tapped in die by die
+const [MOST_SEATS, MOST_ROUNDS] = [4, 100];
 const MAPPED = 40; // values of a counter on a map
 
 /** @param {number} a @param {number} b @returns {number} */
@@ -49,6 +50,8 @@ class FileEngine {
       scores: /** @type {number[][]} */ ([]),
       events: /** @type {PlayEvent[]} */ ([]),
       lines: /** @type {string[]} */ ([]),
+      open: false, // whether the last line may go on
+      moves: /** @type {(number | (string | number)[])[]} */ ([]), // places of actions, faces, or numbers of outcomes
       decisions: /** @type {Decision[]} */ ([]),
       brought: /** @type {Record<string, Record<number, number>>[]} */ ([]),
     };
@@ -67,6 +70,10 @@ class FileEngine {
   async start(asked) {
     const seats = [...(asked.seats ?? ["human"])];
     if (this.two && seats.length === 1) seats.push(seats[0]);
+    const [rounds, most] = [asked.rounds ?? 1, this.two ? 2 : MOST_SEATS];
+    if (!seats.length || seats.length > most) throw new Error(`Up to ${most} play this game.`);
+    if (!seats.every((name) => this.rules.includes(name))) throw new Error("This page does not know who that is.");
+    if (!(Number.isInteger(rounds) && rounds > 0 && rounds <= MOST_ROUNDS)) throw new Error(`Rounds: 1 to ${MOST_ROUNDS}.`);
     const seed = asked.seed ?? Math.floor(Math.random() * 1e6);
     this.asked = { ...this.asked, ...asked, seats, seed };
     this.chance = new Chance32(seed);
@@ -93,15 +100,20 @@ class FileEngine {
 
   /** @param {PlayEvent} event */
   tell(event) {
-    this.match.events.push(event);
+    const { lines, events, open } = this.match;
+    const goes = open && events.at(-1)?.seat === event.seat;
+    this.match.open = event.kind === "choice" || event.kind === "roll";
+    events.push(event);
     this.turn++;
     const who = event.seat === null || this.asked.seats.length === 1 ? "" : `${this.names()[event.seat]}: `;
-    if (event.words) this.match.lines.push((event.kind === "roll" ? "  " : who) + event.words);
+    if (event.kind !== "roll") lines.push(...(event.words ? [who + event.words] : []));
+    else if (goes && events.at(-2)?.kind === "roll") lines.push(`${lines.pop()}, ${event.words}`);
+    else lines.push(`${goes ? lines.pop() : `${who}roll`} → ${event.words}`);
   }
 
   /** The names of the seats, for people. */
   names() {
-    const plain = this.asked.seats.map((seat) => ({ human: "you", optimal: "best play" })[seat] ?? seat);
+    const plain = this.asked.seats.map((seat) => ({ human: "you" })[seat] ?? seat);
     return new Set(plain).size < plain.length ? plain.map((_, seat) => `player ${seat + 1}`) : plain;
   }
 
@@ -112,6 +124,7 @@ class FileEngine {
       play.proceed();
       const next = !this.two && play.now.moved && play.now.at.state === 0; // alone, and back at the start
       play.now.moved &&= !next;
+      this.match.open &&= !next;
       if (play.now.over) {
         if (!this.ended()) return this.view();
       } else if (next && this.pass()) {
@@ -172,11 +185,13 @@ class FileEngine {
   /** Take an option. @param {number} place its place in the decision */
   take(place) {
     const { play } = this;
-    const action = play.actions().find((one) => one.place === place);
+    const actions = play.actions();
+    const action = actions.find((one) => one.place === place);
     if (!action) throw new Error("There is no such action here.");
     const [box] = action.tap?.places.length === 1 ? action.tap.places[0] : [];
     if (action.tap && box !== undefined) (this.match.brought[play.mover][action.tap.label] ??= {})[box] = play.pays(action.node);
     const words = action.words + (action.pays ? ` (${shown(action.pays, true)})` : "");
+    this.match.moves.push(actions.indexOf(action));
     this.tell({ kind: "choice", seat: play.mover, words });
     play.take(action.node);
   }
@@ -184,8 +199,11 @@ class FileEngine {
   /** Throw the dice: draw them, or take what was tapped in. @param {number | null} roll of the throw, or its outcome */
   throwDice(roll) {
     const { dice, play: { mover: seat } } = this;
-    const told = this.play.threw(roll ?? dice.draw(this.chance));
-    if (dice.weights.length > 1) this.tell({ kind: "roll", seat, ...told });
+    const thrown = roll ?? dice.draw(this.chance);
+    const told = this.play.threw(thrown);
+    if (dice.weights.length < 2) return;
+    this.match.moves.push(told.faces ?? thrown);
+    this.tell({ kind: "roll", seat, ...told });
   }
 
   keep() {
@@ -379,10 +397,11 @@ class FileEngine {
   /** What happened, in the form of `mdpdice play --record`. */
   async record() {
     const { about } = this.data;
-    const head = ["# Written by a page of mdpdice, in the form of mdpdice play --record.", `game: ${about.game}`];
+    const head = ["# Written by a page: mdpdice play --replay reads it.", `game: ${about.game}`];
     for (const [name, value] of Object.entries(about.parameters)) head.push(`parameter: ${name}=${value}`);
     head.push(`seats: ${this.asked.seats.join(",")}`, `seed: ${this.asked.seed}`);
     if (this.asked.rounds > 1) head.push(`rounds: ${this.asked.rounds}`);
+    head.push(`moves: ${JSON.stringify(this.match.moves)}`);
     return [...head, "", ...this.match.lines, ""].join("\n");
   }
 }

@@ -49,6 +49,12 @@ function bitCount(bits) {
   return found;
 }
 
+/** How many bits a byte has. */
+const BITS = Uint8Array.from({ length: 256 }, (_, byte) => bitCount(byte));
+
+/** @param {Uint8Array} bits @param {number} place */
+const marked = (bits, place) => (bits[place >> 3] >> (place & 7)) & 1;
+
 /** @type {Record<string, (a: number, b: number) => number>} */
 const JOINS = {
   "+": (a, b) => a + b,
@@ -113,11 +119,11 @@ export class Model {
     const tables = await lists(packed.tables);
     made.table = (at) => tables.all.subarray(tables.begin[at], tables.begin[at + 1]);
     [made.roots, made.shown, made.variants] = await Promise.all([packed.roots, ...packed.shown].map(integers));
-    made.units = Float64Array.from(await integers(packed.scale), (scale) => packed.finest * 2 ** scale);
-    [made.row, made.block] = [await integers(packed.row), packed.block];
-    [made.marks, made.values] = [await inflate(packed.marks[2]), await unpack(packed.values)];
-    made.before = new Int32Array(made.marks.length + 1);
-    made.marks.forEach((byte, i) => (made.before[i + 1] = made.before[i] + bitCount(byte)));
+    made.row = await integers(packed.row);
+    [made.marks, made.fresh] = await Promise.all([packed.marks, packed.fresh].map(([, , text]) => inflate(text)));
+    made.before = new Int32Array(made.fresh.length + 1);
+    made.fresh.forEach((byte, i) => (made.before[i + 1] = made.before[i] + BITS[byte]));
+    made.values = made.summed(packed, await Promise.all(packed.groups.map(unpack)));
     [made.stamps, made.worths] = [new Int32Array(made.kind.length), new Float64Array(made.kind.length)];
     return made;
   }
@@ -135,9 +141,8 @@ export class Model {
     this.kind = this.children = this.begin = this.roots = this.shown = this.variants = new Int32Array(0);
     this.row = this.before = this.stamps = this.kind;
     this.numbers = [this.kind, this.kind, this.kind];
-    this.values = this.units = this.worths = new Float64Array(0);
-    this.marks = /** @type {Uint8Array} */ (new Uint8Array(0));
-    this.block = 1; // places that have a unit in common
+    this.values = this.worths = new Float64Array(0);
+    this.marks = this.fresh = /** @type {Uint8Array} */ (new Uint8Array(0));
     /** @type {(at: number) => Int32Array} */
     this.table = () => this.kind;
     this.stamp = 0; // of a position; what is found at one is remembered with its stamp
@@ -153,10 +158,40 @@ export class Model {
   /** A value that is kept, NaN where none is. @param {number} state @param {number} index */
   kept(state, index) {
     const place = this.row[state] * this.points + index;
-    const [byte, bit] = [Math.floor(place / 8), place % 8];
-    if (this.row[state] < 0 || !(this.marks[byte] & (1 << bit))) return NaN;
-    const at = this.before[byte] + bitCount(this.marks[byte] & ((1 << bit) - 1));
-    return this.values[at] * this.units[Math.floor(place / this.block)];
+    return this.row[state] < 0 || !marked(this.marks, place) ? NaN : this.values[this.last(place)];
+  }
+
+  /** The last value that is not that of the place before it, up to a place. @param {number} place */
+  last(place) {
+    return this.before[place >> 3] + BITS[this.fresh[place >> 3] & ((2 << (place & 7)) - 1)] - 1;
+  }
+
+  /** Values from their steps: see mdpdice/web/values.py. @param {any} packed @param {Float64Array[]} groups */
+  summed({ length, bases, most, step }, groups) {
+    const steps = new Float64Array(this.before[this.fresh.length]);
+    const [values, next] = [new Float64Array(steps.length), groups.map(() => 0)];
+    let [row, sum, shifts] = [-1, 0, [[0, -1]]];
+    for (let at = 0, place = 0; at < steps.length; place++) {
+      if (!this.fresh[place >> 3]) place |= 7;
+      if (!marked(this.fresh, place)) continue;
+      if (row !== Math.floor(place / length)) {
+        [row, sum, shifts] = [Math.floor(place / length), 0, [[0, -1]]];
+        const less = bases.filter((/** @type {number[]} */ [far, size]) => Math.floor((row * length) / far) % size);
+        for (const [far] of less.slice(0, most)) shifts.push(...shifts.map(([back, sign]) => [back + far, -sign]));
+      }
+      let expected = 0;
+      for (let i = 1; i < shifts.length; i++) {
+        const there = place - shifts[i][0];
+        if (marked(this.fresh, there)) expected += shifts[i][1] * steps[this.last(there)];
+      }
+      const which = Math.min(32 - Math.clz32(Math.min(Math.abs(expected), 2 ** 31)), groups.length - 1);
+      const [group, i] = [groups[which], next[which]++];
+      steps[at] = expected + group[i] - (i && group[i - 1]);
+      sum += steps[at];
+      const bent = Math.abs(sum * step);
+      values[at++] = bent > 1 ? Math.sign(sum) * Math.exp(bent - 1) : sum * step;
+    }
+    return values;
   }
 
   /** @param {number} state @param {number} index @returns {Position} */
