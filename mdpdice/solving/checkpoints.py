@@ -200,8 +200,14 @@ class Checkpoint:
 
     def corrupt(self, field: str, what: str, series: str = "state") -> CorruptFileError:
         """The error about what was read last of a series."""
-        files = self._files(series) or [(0, "")]
-        return self._archive(files[-1][1]).corrupt(field, what)
+        return self._last_file(series).corrupt(field, what)
+
+    def part(self, series: str) -> contextlib.AbstractContextManager[None]:
+        """Whatever goes wrong while what was read last of a series is taken up is an error of its file."""
+        return self._last_file(series).part(series)
+
+    def _last_file(self, series: str) -> Archive:
+        return self._archive((self._files(series) or [(0, "")])[-1][1])
 
     def _archive(self, name: str) -> Archive:
         return Archive(self._folder.place(name), _DTYPES, _REMEDY)

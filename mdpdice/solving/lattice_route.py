@@ -25,6 +25,7 @@ from mdpdice.answers.solution import Solution
 from mdpdice.backend import Progress, Run
 from mdpdice.errors import StateLimitError, UnsupportedError
 from mdpdice.exploration.to_lattice import compile_lattice
+from mdpdice.lattices.digest import digest
 from mdpdice.lattices.lattice import Lattice
 from mdpdice.lattices.layer_solver import solve_layers
 from mdpdice.lattices.reachable_layers import Layers, find_large_layers, find_layers
@@ -85,7 +86,7 @@ def large_layers(lattice: Lattice, objective: Objective | None, run: Run, *, edg
     paid = isinstance(objective, OfPayoff) and bool((lattice.reward >= 0).any())
     if not paid and lattice.n_edges * lattice.size <= edges:
         return None
-    lowered, endless = lower_lattice(lattice, Total() if objective is None else objective, run)
+    lowered, endless = lower_lattice(lattice, Total() if objective is None else objective, _unkept(run))
     if lowered.n_edges * lowered.size <= edges:
         return None
     # With the sums beside its states a network has edges for every sum, however thin the layers are.
@@ -95,9 +96,17 @@ def large_layers(lattice: Lattice, objective: Objective | None, run: Run, *, edg
     return layers if layers.edges > edges else None
 
 
+def _unkept(run: Run) -> Run:
+    """A run for what is solved on the way to a problem."""
+    return attrs.evolve(run, checkpoint=None)
+
+
 def _layers(
     find: Callable[[Lattice, Run], Layers | None], lowered: Lattice, objective: Objective | None, run: Run
 ) -> Layers | None:
+    if run.checkpoint is not None:
+        key = {"problem": digest(lowered), "solver": LAYER_SWEEPS, "mdpdice": library_version()}
+        run.checkpoint.open(key, {"objective": str(objective)})
     try:
         return find(lowered, run)
     except StateLimitError as error:
@@ -108,7 +117,7 @@ def _layers(
 
 def layers_of(lattice: Lattice, objective: Objective, run: Run) -> Layers:
     """The layers on which an objective is solved, or an error if the lattice cannot do it."""
-    lowered, endless = lower_lattice(lattice, objective, run)
+    lowered, endless = lower_lattice(lattice, objective, _unkept(run))
     layers = _layers(find_layers, lowered, objective, run)
     assert layers is not None
     if endless and layers.cyclic:

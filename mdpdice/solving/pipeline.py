@@ -19,7 +19,7 @@ from mdpdice.certification.residual_bounds import is_large
 from mdpdice.certification.verdict import Verdict, certify, certify_exact
 from mdpdice.errors import NotConvergedError, PluginError, SolveInterrupted, StateLimitError, UnsupportedError
 from mdpdice.lattices.lattice import Lattice
-from mdpdice.lattices.reachable_layers import Layers
+from mdpdice.lattices.reachable_layers import Layers, find_layers
 from mdpdice.modelling.counters import axes
 from mdpdice.modelling.game import Game
 from mdpdice.modelling.number import size
@@ -267,15 +267,22 @@ class LatticePlan:
 
     def solve(self, run: Run, epsilon: float, interrupts: Interrupts) -> Solution:
         """Sweep the layers and certify the answer."""
-        try:
-            with interrupts.patience():
-                answer = solve_on_lattice(self.layers, self.objective, run, epsilon)
-            if answer.proved or self.written_out is None:
-                return answer
-        except NotConvergedError:
-            if self.written_out is None:
-                raise
-        return self.written_out().solve(run, epsilon, interrupts)
+        layers, file = self.layers, run.checkpoint
+        while True:
+            found: Solution | Exception
+            try:
+                with interrupts.patience():
+                    found = solve_on_lattice(layers, self.objective, run, epsilon)
+                if found.proved:
+                    return found
+            except NotConvergedError as error:
+                found = error
+            if file is None or not file.resumed:
+                break
+            # Numbers that were not true may have led astray.
+            file.forget()
+            layers = find_layers(layers.lattice, run)
+        return _given(found) if self.written_out is None else self.written_out().solve(run, epsilon, interrupts)
 
 
 def _extra(run: Run) -> frozenset[Feature]:
