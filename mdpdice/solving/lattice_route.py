@@ -14,7 +14,7 @@ from __future__ import annotations
 import copy
 import time
 from collections.abc import Callable, Hashable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 import numpy as np
@@ -35,7 +35,11 @@ from mdpdice.networks.network import Floats
 from mdpdice.objectives.collected import COLLECTED
 from mdpdice.objectives.objective import Objective, OfPayoff, Reach, Total
 from mdpdice.objectives.on_lattices import lower_lattice
+from mdpdice.solving.checkpoints import values_digest
 from mdpdice.solving.problem import library_version
+
+if TYPE_CHECKING:
+    from mdpdice.certification.checking.lattice import Found
 
 FLAT_UP_TO_EDGES = 3_000_000
 """Edges up to which a game with counters is solved as a network, although its lattice would do."""
@@ -144,7 +148,7 @@ def certified(layers: Layers, values: Floats, made: Provenance, run: Run, epsilo
     from mdpdice.certification.lattice_verdict import certify_lattice  # numba: kept answers do without
 
     stored = np.where(layers.reached, values, np.nan)
-    verdict = certify_lattice(layers, stored, epsilon, run.check)
+    verdict = certify_lattice(layers, stored, epsilon, *_verified(layers, stored, run))
     return Solution(
         GridValues(layers, stored, verdict.widths, made.sense),
         Status.UNCERTIFIED if verdict.reason else Status.CERTIFIED,
@@ -152,3 +156,26 @@ def certified(layers: Layers, values: Floats, made: Provenance, run: Run, epsilo
         verdict.width,
         verdict.reason,
     )
+
+
+def _verified(layers: Layers, stored: Floats, run: Run) -> tuple[Callable[[], None], Found | None]:
+    """How to keep what is verified while it goes on, and what an earlier solve has verified of the same values."""
+    from mdpdice.certification.checking.lattice import Found
+
+    file = run.checkpoint
+    if file is None:
+        return run.check, None
+    count = int(layers.ranks.layer.max()) + 1
+    found = Found(np.zeros((4, count)), np.ones(count))
+    own, state = np.frombuffer(bytes.fromhex(values_digest(stored)), dtype=np.uint8), file.state("verified")
+    if state is not None and np.array_equal(state.get("values", own[:0]), own):
+        with file.part("verified"):
+            found.off[:], found.longest[:], found.done = state["off"], state["longest"], int(state["done"][0])
+
+    def check() -> None:
+        run.check()
+        if file.due(1.0):
+            told = {"off": found.off, "longest": found.longest, "done": np.array([found.done])}
+            file.put("verified", {"values": own, **told})
+
+    return check, found

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 import numpy as np
 import pytest
 from helpers.counter_games import SHIPPED, Race, Sheet
@@ -9,6 +11,7 @@ from helpers.stopped_solves import forge, put, written
 
 from mdpdice import PayoffAtLeast, Solution, Status, compile_lattice, solve
 from mdpdice.answers.grid_values import GridValues
+from mdpdice.certification.checking import lattice as checking
 from mdpdice.errors import CheckpointMismatchError, CorruptFileError, SolveInterrupted
 from mdpdice.lattices import reachable_layers
 from mdpdice.solving import checkpoints, lattice_route
@@ -118,6 +121,63 @@ def test_an_interrupted_solve_says_where_it_goes_on(tmp_path):
         solve(compile_lattice(Race(10)), checkpoint=tmp_path / "a", cancel=Late())
     assert caught.value.checkpoint == str(tmp_path / "a")
     assert solve(compile_lattice(Race(10)), checkpoint=tmp_path / "a").details["resumed_layers"] > 0
+
+
+class Looks(threading.Event):
+    """A cancel event that is set at its look number `last`."""
+
+    def __init__(self, last=None):
+        super().__init__()
+        self.last, self.looks = last, 0
+
+    def is_set(self):
+        self.looks += 1
+        return self.looks == self.last
+
+
+def counted(monkeypatch):
+    """What the certificate is at work on: pieces, and layers that lead to themselves."""
+    calls = []
+    for name in ("_look", "_longest_of"):
+        method = getattr(checking._Core, name)
+        monkeypatch.setattr(checking._Core, name, lambda *args, m=method, n=name: [calls.append(n), m(*args)][1])
+    return calls
+
+
+@pytest.mark.parametrize("name", ["race", "pig race"])
+@pytest.mark.parametrize("piece", [4, 8192])
+def test_a_certificate_goes_on(name, piece, tmp_path, monkeypatch):
+    monkeypatch.setattr(checking, "PIECE", piece)
+    monkeypatch.setattr(checking, "BATCH", piece)
+    lattice = compile_lattice(GAMES[name])
+    calls = counted(monkeypatch)
+    looks = Looks()
+    whole = solve(lattice, checkpoint=tmp_path / "whole", cancel=looks)
+    pieces = len(calls)
+    assert pieces > 3
+    for back in (pieces - 1, pieces // 2, 1):
+        path = tmp_path / str(back)
+        with pytest.raises(SolveInterrupted):
+            solve(lattice, checkpoint=path, cancel=Looks(looks.looks - back + 1))
+        calls.clear()
+        same(whole, solve(lattice, checkpoint=path))
+        assert len(calls) == back, (back, pieces)
+        calls.clear()
+        same(whole, solve(lattice, checkpoint=path))
+        assert calls == []
+
+
+def test_what_was_verified_of_other_values_is_never_used(tmp_path, monkeypatch):
+    lattice = compile_lattice(Race(10))
+    whole = solve(lattice, checkpoint=tmp_path / "a")
+    forge(tmp_path / "a", put("values", 0.25), "steps")
+    calls = counted(monkeypatch)
+    same(whole, solve(lattice, checkpoint=tmp_path / "a"))
+    assert len(calls) > 3
+    forge(tmp_path / "a", put("values", 1), "verified")
+    calls.clear()
+    same(whole, solve(lattice, checkpoint=tmp_path / "a"))
+    assert len(calls) > 3
 
 
 class TestWrongFolders:
