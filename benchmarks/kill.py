@@ -117,23 +117,24 @@ def child(case: str, folder: str) -> None:
     )
 
 
-def run(case: str, folder: Path, seconds: float | None = None) -> list[dict[str, Any]]:
-    """What a process says that solves a case, and is killed so many seconds after it began, if that is given.
+def run(case: str, folder: Path, seconds: float | None = None) -> tuple[list[dict[str, Any]], float]:
+    """What a process says that solves a case, and when it is killed, so many seconds after it began, if that is given.
 
     A certificate is killed so many seconds after the last layer.
     """
     command = [sys.executable, __file__, "--child", case, str(folder)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
-        said = []
+        said, killed = [], time.monotonic()
         for line in process.stdout:
             said.append(json.loads(line))
             if seconds is not None and (said[-1].get("left") == 0 if case == "certificate" else "ready" in said[-1]):
                 time.sleep(seconds)
+                killed = time.monotonic()
                 process.kill()
         if process.wait() != 0 and seconds is None:
             raise SystemExit(f"{case} failed")
-    return said
+    return said, killed
 
 
 def lost(dead: list[dict[str, Any]], resumed: int, killed: float) -> int:
@@ -167,14 +168,13 @@ def main() -> int:
     for number, case in enumerate(rounds(asked.times)):
         with tempfile.TemporaryDirectory() as name:
             if case not in whole:
-                said = run(case, Path(name) / "whole")
+                said, _ = run(case, Path(name) / "whole")
                 begun = [one["at"] for one in said if "ready" in one or (case == "certificate" and "left" in one)][-1]
                 whole[case] = said[-1]["answer"], said[-1]["at"] - begun
             answer, seconds = whole[case]
-            dead = run(case, Path(name) / "killed", rng.random() * seconds)
-            killed = time.monotonic()
+            dead, killed = run(case, Path(name) / "killed", rng.random() * seconds)
             kills += "answer" not in dead[-1]
-            after = run(case, Path(name) / "killed")[-1]
+            after = run(case, Path(name) / "killed")[0][-1]
             gone = lost(dead, after["resumed"], killed)
             most, different = max(most, gone), different + (after["answer"] != answer)
             if not asked.json:

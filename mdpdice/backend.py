@@ -163,10 +163,10 @@ class Run:
         """What an earlier solve kept with `step`, in order; to be looked at before the first one is kept."""
         return iter(()) if self.checkpoint is None else self.checkpoint.steps("steps")
 
-    def step(self, make: Callable[[], Mapping[str, NDArray[Any]]]) -> None:
-        """Keep one more step of the solve, whose arrays do not change any more, where that is asked for."""
+    def step(self, make: Callable[..., Mapping[str, NDArray[Any]]], *arguments: Any) -> None:
+        """Keep one more step of the solve, the arrays that `make` gives, which do not change any more."""
         if self.checkpoint is not None:
-            self.checkpoint.add("steps", make())
+            self.checkpoint.add("steps", make(*arguments))
 
     def tell(self, phase: str, **numbers: float) -> None:
         """Report progress, if anybody listens."""

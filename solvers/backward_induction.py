@@ -6,7 +6,7 @@ guarantees, and the literature.
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import attrs
 import numpy as np
@@ -94,7 +94,7 @@ def _stages(problem: Network, horizon: int, run: Run) -> Candidate:
             if first > 0:
                 _sweep(operator, decisions, value[first - 1], value[first], policy[first], run)
             _sweep(operator, chance, value[first], value[first], policy[first], run)
-        run.step(lambda done=slice(first, after): {"value": value[done], "policy": policy[done]})
+        run.step(_rows, value, policy, slice(first, after))
         run.tell("solve", done=after - 1, total=horizon)
     return Candidate(value, policy, iterations=horizon + 1)
 
@@ -109,8 +109,12 @@ def _sweep(
         these = nodes[first : first + CHUNK]
         kernels.backup(*operator.edges, unsigned(these), source, value, policy)
         if keep:
-            run.step(lambda these=these: {"value": value[these], "policy": policy[these]})
+            run.step(_rows, value, policy, these)
         run.tell("solve", nodes=min(first + CHUNK, len(nodes)), of=len(nodes))
+
+
+def _rows(value: Floats, policy: Ints, at: Any) -> dict[str, Any]:
+    return {"value": value[at], "policy": policy[at]}
 
 
 def _backward_order(problem: Network, keep: Bools | None = None) -> Ints:

@@ -96,7 +96,7 @@ def solve_layers(layers: Layers, run: Run, *, max_sweeps: int = 100_000) -> tupl
                 for sweeps in in_parallel(pool, partial(_iterate, work), groups):
                     most = max(most, sweeps)
             run.tell("solve", layers=len(layers.layers) - at, of=len(layers.layers))
-            run.step(lambda here=layer, most=most: {"values": work.stored(here), "sweeps": np.array([most])})
+            run.step(work.kept, layer, most)
     return values, most
 
 
@@ -114,16 +114,19 @@ class _Work:
     run: Run
     max_sweeps: int
 
-    def stored(self, layer: Layer) -> Floats:
-        """The values that are stored of a layer, in order."""
-        return self.values[:, layer.points][self.layers.reached[:, layer.points]]
+    def kept(self, layer: Layer, sweeps: int) -> dict[str, Any]:
+        """What a checkpoint keeps of a layer."""
+        values = self.values[:, layer.points][self.layers.reached[:, layer.points]]
+        return {"values": values, "sweeps": np.array([sweeps])}
 
 
 def _resumed(work: _Work) -> tuple[int, int]:
     """Fill in what an earlier solve has done: how many layers, and its largest number of sweeps."""
     layers, file = work.layers, work.run.checkpoint
     done, most = 0, 1
-    for step in file.steps("steps") if file is not None else ():
+    if file is None:
+        return done, most
+    for step in file.steps("steps"):
         with file.part("steps"):
             points = layers.layers[len(layers.layers) - 1 - done].points
             marks = layers.reached[:, points]

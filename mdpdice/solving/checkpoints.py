@@ -244,14 +244,15 @@ class Checkpoint:
     # --- writing -----------------------------------------------------------
 
     def due(self, seconds: float | None = None) -> bool:
-        """Whether it is time to write: after `every`, or sooner where that takes a small part of the time."""
+        """Whether it is time for a state: after `every`, or after so many seconds where that costs little."""
         wait = self.every if seconds is None else min(self.every, max(seconds, 20 * self._took))
         return time.monotonic() - self._last >= wait
 
     def add(self, series: str, arrays: Arrays) -> None:
         """Keep one more step, whose arrays do not change any more."""
         self._held.setdefault(series, []).append(arrays)
-        if self.due(GATHER):
+        free = self._writing is None or self._writing.done()
+        if free and time.monotonic() - self._last >= min(self.every, GATHER):
             self._flush(series)
 
     def put(self, series: str, arrays: Arrays, iterations: int = 0) -> None:
@@ -306,6 +307,5 @@ def _layout(arrays: Arrays) -> list[list[Any]]:
 def values_digest(values: NDArray[np.float64]) -> str:
     """SHA-256 of values, to tell whether two solves gave the same bits."""
     hasher = hashlib.sha256(f"{values.shape}".encode())
-    with contextlib.suppress(ValueError):
-        hasher.update(memoryview(np.ascontiguousarray(values)).cast("B"))
+    hasher.update(np.ascontiguousarray(values).reshape(-1).view(np.uint8).data)
     return hasher.hexdigest()

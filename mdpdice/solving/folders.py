@@ -163,10 +163,12 @@ def _held(text: bytes, place: str) -> CheckpointLockedError:
 
 
 def _alive(pid: Any) -> bool:
+    """Whether a process of this host may still exist."""
     try:
-        os.kill(int(pid), 0)
-    except ProcessLookupError:
+        if os.name == "posix":
+            os.kill(int(pid), 0)
+    except (ProcessLookupError, OverflowError):
         return False
-    except (OSError, OverflowError, TypeError, ValueError):
-        return True
+    except (OSError, TypeError, ValueError):
+        pass
     return True

@@ -180,6 +180,8 @@ class TestSteps:
             found = [int(step["n"][0]) for step in run.steps()]
             for n in numbers:
                 run.step(lambda n=n: {"n": np.array([n]), "none": np.zeros((0, 3), dtype=bool)})
+                if every == 0:
+                    file._wait()
         return found
 
     @pytest.mark.parametrize("every", [0, 1000])
