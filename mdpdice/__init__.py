@@ -1,4 +1,4 @@
-"""mdpdice: declare a game, solve it with interchangeable back-ends, certify the answer."""
+"""mdpdice: declare a game, solve it with interchangeable solvers, certify the answer."""
 
 from typing import TYPE_CHECKING
 

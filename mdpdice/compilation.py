@@ -39,7 +39,7 @@ def njit(function: F) -> F:
 
 
 def inlined(function: F) -> F:
-    """The same for what is called once per node: a call with arrays costs as much as the work on a short row."""
+    """Compile and inline what is called once per node: a call with arrays costs as much as a short row."""
     return _compiled(function, inline="always")
 
 
@@ -51,7 +51,7 @@ def _compiled(function: F, **options: Any) -> F:
             file = dispatcher._cache._cache_file  # noqa: SLF001 - there is no other way to say more about a source
             file._source_stamp = (file._source_stamp, stamp(function.__module__))  # noqa: SLF001
         except AttributeError:
-            # Code that may be out of date is worse than code that is made anew.
+            # Code that may be out of date is worse than code that is compiled again.
             dispatcher = make()(function)
     return cast("F", dispatcher)
 

@@ -144,7 +144,7 @@ class Solution:
 
     @property
     def details(self) -> Mapping[str, Any]:
-        """What the back-end said beyond the answer."""
+        """What the solver said beyond the answer."""
         return self.provenance.details
 
     @property
@@ -169,7 +169,7 @@ class Solution:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What was repaired while the game was explored, and remarks on the way to the answer."""
+        """What was repaired while the game was explored, and notes about how the answer was found."""
         return (*self.table.warnings, *self.provenance.notes)
 
     def nearest(self, state: Hashable) -> list[Any]:
@@ -193,7 +193,7 @@ class Solution:
         if isinstance(self.table, GridValues):
             msg = (
                 "this game was solved on its lattice and has no network; solution.excerpt({counter: value}) is a "
-                "part of it as one, and solve(explore(game)) writes it out if it fits"
+                "part of it as one, and solve(explore(game)) makes the whole network if it fits"
             )
             raise UnsupportedError(msg, value=self)
         return self.table
@@ -247,7 +247,7 @@ class Solution:
         return number
 
     def estimate(self, state: Hashable = None, *, steps_left: int | None = None) -> float:
-        """The proposed value of a state, whatever was proved about it.
+        """Return the proposed value of a state, whatever was proved about it.
 
         Raises
         ------
@@ -295,7 +295,7 @@ class Solution:
         return self.table.reaches(state)
 
     def kind(self, state: Hashable = None) -> Kind:
-        """What happens in a state."""
+        """Return the node of a state."""
         return self.table.kind(state)
 
     # --- decisions ----------------------------------------------------------
@@ -316,7 +316,7 @@ class Solution:
         return Policy.from_solution(self) if self.given is None else self.given
 
     def action(self, state: Hashable = None, *, steps_left: int | None = None) -> Any:
-        """Action that the policy takes in a decision state.
+        """Return the action that the policy takes in a decision state.
 
         Raises
         ------
@@ -370,7 +370,7 @@ class Solution:
         return self.table.options(state, steps_left, self.sense)
 
     def excerpt(self, where: Mapping[str, Any] | None = None, *, max_states: int = 1_000_000) -> Solution:
-        """Some states of a lattice as a solution with a network, for tables and pictures.
+        """Return some states of a lattice as a solution with a network, for tables and pictures.
 
         Parameters
         ----------
@@ -507,7 +507,7 @@ class Solution:
     # --- other forms ----------------------------------------------------------
 
     def summary(self) -> str:
-        """The answer in some lines of text."""
+        """Return the answer in some lines of text."""
         return "\n".join(f"{label:10}{text}" for label, text in self._rows())
 
     def _rows(self) -> list[tuple[str, str]]:
@@ -568,14 +568,14 @@ class Solution:
         steps_left: int | None = None,
         max_states: int = 1_000_000,
     ) -> pd.DataFrame:
-        """The solution as a data frame of pandas, one row per state.
+        """Return the solution as a data frame of pandas, one row per state.
 
         Parameters
         ----------
         where, max_states
             Which states of a lattice; see `excerpt`.
         decisions : bool
-            Leave out states in which nobody decides.
+            Leave out states without a decision.
         steps_left : int, optional
             Decisions left, for a solution with a horizon; by default the whole horizon.
 
@@ -583,7 +583,7 @@ class Solution:
         -------
         pandas.DataFrame
             Columns ``state``, ``kind``, ``value``, ``lower``, ``upper`` (in payoff units), ``action`` (None
-            where nobody decides), and one for every counter and every field of the states.
+            without a decision), and one for every counter and every field of the states.
 
         Raises
         ------

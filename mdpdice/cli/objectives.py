@@ -46,7 +46,7 @@ class Asked(NamedTuple):
 def read_objective(
     text: str | None, sense: Sense | None, usual: Sense, horizon: int | None, read_state: Reading
 ) -> Asked:
-    """The objective of a text, see `FORMS`, and a `click.UsageError` where it is none.
+    """Return the objective of a text, see `FORMS`, and a `click.UsageError` where it is none.
 
     The player to move wants `sense`, if that was said, and by the game what is `usual`; a `horizon` may be asked beside
     it, and states are read by `read_state`.
@@ -71,7 +71,7 @@ def read_objective(
         raise click.UsageError(msg) from error
     except MdpDiceError as error:
         raise click.UsageError(f"--objective {text}: {error.message}") from error
-    # States are told as they were written; numbers, as they were understood.
+    # States are shown as they were written; numbers, as they were understood.
     told = f"{kind}:{value}" if isinstance(objective, mdpdice.Reach | mdpdice.UntilReward) else str(objective)
     return Asked(objective, told, horizon)
 
@@ -105,7 +105,7 @@ def _decisions(text: str) -> int:
 
 @contextlib.contextmanager
 def known_targets(objective: mdpdice.Objective | None, text: str) -> Iterator[None]:
-    """A target that the game does not have is wrong usage, since somebody has written it."""
+    """Report a target that the game does not have as wrong usage: it comes from the command line."""
     try:
         yield
     except UnknownStateError as error:

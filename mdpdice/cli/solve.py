@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 @click.option(
     "--checkpoint",
     metavar="DIR",
-    help="Keep what a long solve has done in this folder or URL; after a stop the same command goes on from there.",
+    help="Keep what a long solve has done in this folder or URL; after a stop the same command continues from there.",
 )
 def solve(case: Case, solver: str, checkpoint: str | None) -> Answer:
     """Solve a game and prove how far the answer can be off.

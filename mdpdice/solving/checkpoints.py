@@ -50,7 +50,7 @@ _ENTRIES = {
     "steps": list,
 }
 _STORED = {"<i8", "<i4", "<f8", "|b1", "|u1"}
-_REMEDY = "delete it to have that done anew"
+_REMEDY = "delete it to have that done again"
 _HALF = re.compile(r"\.(manifest\.json|\d+-[a-z]+-\d+\.npz)\..*\.tmp")
 
 Arrays = Mapping[str, NDArray[Any]]
@@ -147,7 +147,7 @@ class Checkpoint:
         self._digest = hashlib.sha256(json.dumps(sorted(key.items())).encode()).hexdigest()
 
     def _manifest(self) -> list[dict[str, str]]:
-        file = Archive(self._folder.place(MANIFEST), _DTYPES, "delete the folder to start anew")
+        file = Archive(self._folder.place(MANIFEST), _DTYPES, "delete the folder to start again")
         with file.part("manifest"), self._folder.open(MANIFEST) as opened:
             told = json.loads(opened.read())
             if (told["format"], told["version"]) != (FORMAT, VERSION):

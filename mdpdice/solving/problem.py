@@ -48,11 +48,11 @@ class Problem:
 
     @property
     def canonical(self) -> Network:
-        """What a back-end solves."""
+        """What a solver solves."""
         return self.lowerings[-1].network if self.lowerings else self.network
 
     def needs(self) -> frozenset[Feature]:
-        """Features that a back-end must have."""
+        """Features that a solver must have."""
         return self._needs
 
     @functools.cached_property
@@ -103,7 +103,7 @@ def prepare(
 
 
 def _refuse_vast(network: Network) -> None:
-    """Refuse a horizon whose stages cannot fit in memory, before anybody makes room for them."""
+    """Reject a horizon whose stages cannot fit in memory, before memory is allocated for them."""
     if network.horizon is None:
         return
     size = (network.horizon + 1) * network.n_nodes * STAGE_BYTES
@@ -173,7 +173,7 @@ def lift(
 
 
 def _rounded(exact: list[list[Any]], shape: tuple[int, ...]) -> tuple[Floats, Floats, Floats]:
-    """The floats of exact values and those next to them, since a shift of floats rounds."""
+    """Return the floats of exact values and those next to them, since a shift of floats rounds."""
     value = np.array([[float(number) for number in row] for row in exact])
     lower, upper = value.copy(), value.copy()
     for row, low, high in zip(exact, lower, upper, strict=True):

@@ -156,7 +156,7 @@ def test_a_semicolon_within_a_state(run, write):
         (("--objective", "horizon:2.5"), "number of decisions (0, 1, 2, ...)"),
         (("--objective", "horizon:3", "--horizon", 3), "given twice"),
         (("--objective", "reach:{"), "'{' is not a state: it breaks off"),
-        (("--objective", "reach:1"), "--objective reach:1: state 1 is not in this network; states like it"),
+        (("--objective", "reach:1"), "--objective reach:1: state 1 is not in this network; similar states"),
         (("--objective", "reach:30;1"), "--objective reach:30;1: state 1 is not in this network"),
         (("--sense", "most"), "'max', 'min'"),
     ],

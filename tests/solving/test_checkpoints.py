@@ -113,7 +113,7 @@ class TestFolder:
     def test_nonsense_in_the_manifest(self, tmp_path, change):
         path = kept(tmp_path / "a") / "manifest.json"
         path.write_text(json.dumps(json.loads(path.read_text()) | change))
-        with pytest.raises(CorruptFileError, match="delete the folder to start anew"):
+        with pytest.raises(CorruptFileError, match="delete the folder to start again"):
             read(path.parent)
 
     @pytest.mark.parametrize(("change", "error"), [

@@ -156,7 +156,7 @@ class TestMismatch:
         data = bytearray(file.read_bytes())
         data[len(data) // 2] ^= 1
         file.write_bytes(data)
-        with pytest.raises(CorruptFileError, match="delete it to have that done anew") as caught:
+        with pytest.raises(CorruptFileError, match="delete it to have that done again") as caught:
             solve(walk(), solver="value-iteration", checkpoint=interrupted)
         assert caught.value.path == str(file)
         assert file.read_bytes() == data
@@ -306,7 +306,7 @@ OUT_OF_RANGE = {
 @pytest.mark.parametrize("lie", OUT_OF_RANGE)
 def test_numbers_that_lead_out_of_the_arrays_are_refused(lie, interrupted):
     forge(interrupted, OUT_OF_RANGE[lie])
-    with pytest.raises(CorruptFileError, match="delete it to have that done anew"):
+    with pytest.raises(CorruptFileError, match="delete it to have that done again"):
         solve(walk(), solver="value-iteration", checkpoint=interrupted)
 
 
@@ -322,7 +322,7 @@ def test_numbers_that_lead_out_of_the_stages_are_refused(lie, tmp_path, monkeypa
 
 
 class Gullible(KeepsNothing):
-    """A back-end that believes the checkpoint, and fails in the way that it says."""
+    """A solver that believes the checkpoint, and fails in the way that it says."""
 
     def solve(self, problem, run):
         state = {"way": np.array([0])}

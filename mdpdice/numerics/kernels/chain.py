@@ -123,7 +123,7 @@ def _bare(chain: Chain, node: Number, ahead: Floats, outside: float, place: Ints
 
 @njit
 def _sweep(chain: Chain, block: Ints, knot: Bools, value: Floats) -> None:
-    """Back up the nodes of a component that are no knots."""
+    """Back up the nodes of a component that are not knots."""
     for i in range(len(block)):
         if not knot[i]:
             value[block[i]] = _worth(chain, block[i], value)
@@ -170,7 +170,7 @@ def _refine(matrix: Floats, right: Floats) -> None:
 
 
 @njit
-def gauss(system: Floats, right: Floats, size: int, least: float) -> bool:
+def gauss(system: Floats, right: Floats, size: int | np.int64, least: float) -> bool:
     """Gaussian elimination with partial pivoting, in place; NaN, and False, where a pivot is no larger than `least`."""
     for k in range(size):
         best = k
