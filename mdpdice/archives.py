@@ -185,7 +185,7 @@ class Archive:
             raise self.corrupt(field, f"{type(error).__name__}: {error}") from error
 
     def read(self, opened: IO[bytes] | None = None) -> dict[str, NDArray[Any]]:
-        """Return the members, after the seal was found to be right; of the file that is `opened`, by default of the path."""
+        """Return the members of the file, which may be open already, after the seal was found to be right."""
         with Path(self.path).open("rb") if opened is None else contextlib.nullcontext(opened) as file:
             size = file.seek(0, os.SEEK_END)
             if size > MAX_BYTES:

@@ -160,7 +160,7 @@ class Run:
             self.checkpoint.put("state", arrays, iterations)
 
     def steps(self) -> Iterator[Mapping[str, NDArray[Any]]]:
-        """What an earlier solve kept with `step`, in order; to be looked at before the first one is kept."""
+        """Iterate over what an earlier solve kept with `step`, before the first one is kept."""
         return iter(()) if self.checkpoint is None else self.checkpoint.steps("steps")
 
     def step(self, make: Callable[..., Mapping[str, NDArray[Any]]], *arguments: Any) -> None:

@@ -49,7 +49,7 @@ def solve(case: Case, solver: str, checkpoint: str | None) -> Answer:
 
 
 def _digest(solution: Solution) -> str:
-    """What tells whether two answers have the same bits."""
+    """Return a digest of the values: where it is the same, all bits are."""
     from mdpdice.answers.grid_values import GridValues
     from mdpdice.solving.checkpoints import values_digest
 

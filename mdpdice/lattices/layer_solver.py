@@ -115,7 +115,7 @@ class _Work:
     max_sweeps: int
 
     def kept(self, layer: Layer, sweeps: int) -> dict[str, Any]:
-        """What a checkpoint keeps of a layer."""
+        """Return what a checkpoint keeps of a layer."""
         values = self.values[:, layer.points][self.layers.reached[:, layer.points]]
         return {"values": values, "sweeps": np.array([sweeps])}
 

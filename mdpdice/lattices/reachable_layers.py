@@ -266,7 +266,7 @@ class _Spread:
         return Layers(self.program, ranks, tuple(layers), self.reached, states, edges, self.tables, self.kept)
 
     def _state(self, layers: list[Layer], done: int) -> dict[str, NDArray[Any]]:
-        """What is kept in a checkpoint."""
+        """Return what is kept in a checkpoint."""
         none: list[Ints] = [np.zeros(0, dtype=np.int64)]
         points = np.concatenate(none + [layer.points for layer in layers])
         return {

@@ -1,4 +1,4 @@
-"""Checkpoints: what a long solve keeps in a folder while it is at work, to go on from after a crash.
+"""Checkpoints: what a long solve keeps in a folder while it runs, to go on from after a crash.
 
 ``manifest.json`` says what was solved: one entry per attempt (a lattice, then its network, then exact arithmetic),
 with problem, solver and version.  What was done stands in sealed archives (`mdpdice.archives`) that are written once
@@ -157,7 +157,7 @@ class Checkpoint:
     # --- reading -----------------------------------------------------------
 
     def steps(self, series: str) -> Iterator[Arrays]:
-        """What was kept of a series, in order, up to the first step that is missing.
+        """Iterate over what was kept of a series, in order, up to the first step that is missing.
 
         Raises
         ------
@@ -168,7 +168,7 @@ class Checkpoint:
         """
         count = 0
         for first, name in self._files(series):
-            # Behind a file that was deleted, what was written anew may overlap what is still there.
+            # Behind a file that was deleted, what was written later may overlap the rest.
             if first == count:
                 for step in self._read(name, series, first):
                     count += 1
@@ -176,7 +176,7 @@ class Checkpoint:
                     yield step
 
     def state(self, series: str = "state") -> Arrays | None:
-        """The last state that was kept, None if there is none."""
+        """Return the last state that was kept, None if there is none."""
         for first, name in reversed(self._files(series)):
             (state,) = self._read(name, series, first)
             self.resumed[series] = 1
@@ -184,7 +184,7 @@ class Checkpoint:
         return None
 
     def resume(self, arrays: Arrays) -> bool:
-        """Fill the arrays that are given to `save`, int64 or float64, with what there is; False if there is nothing."""
+        """Fill the arrays that are given to `save`, int64 or float64, with the last state; False if none was kept."""
         found = self.state()
         if found is None:
             return False
@@ -199,7 +199,7 @@ class Checkpoint:
         return True
 
     def corrupt(self, field: str, what: str, series: str = "state") -> CorruptFileError:
-        """The error about what was read last of a series."""
+        """Return the error about what was read last of a series."""
         return self._last_file(series).corrupt(field, what)
 
     def part(self, series: str) -> contextlib.AbstractContextManager[None]:
@@ -244,7 +244,7 @@ class Checkpoint:
     # --- writing -----------------------------------------------------------
 
     def due(self, seconds: float | None = None) -> bool:
-        """Whether it is time for a state: after `every`, or after so many seconds where that costs little."""
+        """Whether it is time for a state: after `every` seconds, or sooner, after `seconds`, where that costs little."""
         wait = self.every if seconds is None else min(self.every, max(seconds, 20 * self._took))
         return time.monotonic() - self._last >= wait
 

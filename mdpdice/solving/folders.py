@@ -24,7 +24,7 @@ LOCK = "lock"
 
 
 def open_folder(where: str) -> LocalFolder | RemoteFolder:
-    """The folder of a path or URL, made if it is not there."""
+    """Return the folder of a path or URL, made if it is not there."""
     scheme = re.match(r"([A-Za-z][A-Za-z0-9+.]+):", where)
     if scheme is None or scheme[1] == "file":
         return LocalFolder(Path(where if scheme is None else re.sub("^file:(//(localhost)?(?=/))?", "", where)))
@@ -44,11 +44,11 @@ class LocalFolder:
         self._lock: IO[bytes] | None = None
 
     def place(self, name: str) -> str:
-        """The file as users name it."""
+        """Return the file as users name it."""
         return str(self.path / name)
 
     def names(self) -> list[str]:
-        """The files that there are."""
+        """Return the names of its files."""
         return [path.name for path in self.path.iterdir()]
 
     def open(self, name: str) -> IO[bytes]:
@@ -65,7 +65,7 @@ class LocalFolder:
         (self.path / name).unlink(missing_ok=True)
 
     def lock(self, who: bytes) -> None:
-        """Keep everybody else away, or say who keeps this solve away."""
+        """Lock the folder, or raise an error that names the holder."""
         if self.path.is_file():
             msg = f"{self.path} is a file, as earlier versions wrote; a checkpoint is a folder: give another name"
             raise CorruptFileError(msg, path=str(self.path), field="folder")
@@ -110,11 +110,11 @@ class RemoteFolder:
     path: str
 
     def place(self, name: str) -> str:
-        """The file as users name it."""
+        """Return the file as users name it."""
         return f"{self.url.rstrip('/')}/{name}"
 
     def names(self) -> list[str]:
-        """The files that there are."""
+        """Return the names of its files."""
         return [str(path).rpartition("/")[2] for path in self.files.ls(self.path, detail=False, refresh=True)]
 
     def open(self, name: str) -> IO[bytes]:
@@ -133,7 +133,7 @@ class RemoteFolder:
             self.files.rm_file(f"{self.path}/{name}")
 
     def lock(self, who: bytes) -> None:
-        """Keep everybody else away, or say who keeps this solve away."""
+        """Lock the folder, or raise an error that names the holder."""
         self.files.makedirs(self.path, exist_ok=True)
         lock = f"{self.path}/{LOCK}"
         try:

@@ -101,7 +101,7 @@ def large_layers(lattice: Lattice, objective: Objective | None, run: Run, *, edg
 
 
 def _unkept(run: Run) -> Run:
-    """A run for what is solved on the way to a problem."""
+    """Return a run for what is solved on the way to a problem."""
     return attrs.evolve(run, checkpoint=None)
 
 

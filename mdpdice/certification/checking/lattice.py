@@ -118,10 +118,10 @@ class Widths:
 
 @attrs.define(eq=False)
 class Found:
-    """What was found out about the layers so far."""
+    """What is known of the layers so far."""
 
     off: Floats  # shape (4, layers): residuals of best and of stored choices, room for rounding and for rounded choices
-    longest: Floats  # how long plays stay in a layer; NaN where it reads itself and that is still to be found out
+    longest: Floats  # how long plays stay in a layer; NaN where it reads itself and this is not known yet
     done: int = 0  # points that were looked at, in the order of layers
 
 
@@ -139,7 +139,7 @@ def verify_lattice(
     check : callable, optional
         Called now and then; it may raise to stop the work.
     found : Found, optional
-        What was found out about the same claim before, and is filled in further.
+        What is known of the same claim already; the rest is filled in.
     """
     count = int(claim.layer.max(initial=0)) + 1
     nothing = np.full(count, np.inf)
