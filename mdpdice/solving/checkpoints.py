@@ -244,7 +244,7 @@ class Checkpoint:
     # --- writing -----------------------------------------------------------
 
     def due(self, seconds: float | None = None) -> bool:
-        """Whether it is time for a state: after `every` seconds, or sooner, after `seconds`, where that costs little."""
+        """Whether it is time for a state: after `every` seconds, or after `seconds` where that costs little."""
         wait = self.every if seconds is None else min(self.every, max(seconds, 20 * self._took))
         return time.monotonic() - self._last >= wait
 
