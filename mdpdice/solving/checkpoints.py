@@ -70,7 +70,7 @@ class Checkpoint:
         self.kept = False
         self._folder = open_folder(self.path)
         self._attempts: list[dict[str, str]] = []
-        self._at = -1
+        self._at, self._new = -1, False
         self._count: dict[str, int] = {}
         self._held: dict[str, list[Arrays]] = {}
         self._last = time.monotonic()
@@ -132,9 +132,7 @@ class Checkpoint:
         self.resumed, self._count, self._last = {}, {}, time.monotonic()
         if self._at == len(self._attempts):
             self._attempts.append({**key, **about})
-            told = {"format": FORMAT, "version": VERSION, "attempts": self._attempts}
-            text = json.dumps(told, indent=1).encode()
-            self._folder.write(MANIFEST, lambda file: file.write(text))
+            self._new = True
         there = self._attempts[self._at]
         for name, wanted in key.items():
             if there.get(name) != wanted:
@@ -258,11 +256,17 @@ class Checkpoint:
     def put(self, series: str, arrays: Arrays, iterations: int = 0) -> None:
         """Keep a state, in place of the one before."""
         self._held[series] = [arrays]
+        self._wait()
         self._flush(series, [name for _, name in self._files(series)], iterations)
 
     def _flush(self, series: str, older: Iterable[str] = (), iterations: int = 0) -> None:
         steps = self._held.pop(series)
         self._wait()
+        if self._new:
+            told = {"format": FORMAT, "version": VERSION, "attempts": self._attempts}
+            text = json.dumps(told, indent=1).encode()
+            self._folder.write(MANIFEST, lambda file: file.write(text))
+            self._new = False
         if series not in self._count:
             self._count[series] = max((first + 1 for first, _ in self._files(series)), default=0)
         first = self._count[series]

@@ -82,7 +82,7 @@ class TestFolder:
         assert read(tmp_path / "a") is None
         with Checkpoint(tmp_path / "b"):
             pass
-        assert names(tmp_path) == ["a"]
+        assert names(tmp_path) == []
 
     @pytest.mark.parametrize("field", KEY)
     def test_of_something_else(self, tmp_path, field):
@@ -163,7 +163,8 @@ class TestFolder:
             stack, file = opened(path, every=every)
             with stack:
                 Run(checkpoint=file).save(arrays(1), 1, now=now)
-            assert names(path) == [*(f"0-state-{n:06d}.npz" for n in there), "manifest.json"]
+            found = names(path) if path.exists() else []
+            assert found == ([*(f"0-state-{n:06d}.npz" for n in there), "manifest.json"] if there else [])
 
     def test_without_a_checkpoint(self):
         Run().save(arrays(1), 1, now=True)

@@ -30,8 +30,9 @@ def memory():
 def test_a_solve_goes_on_from_a_url(where, game, tmp_path, memory):
     where = where.format(tmp_path)
     whole = solve(game)
-    kept = solve(game, checkpoint=where)
+    kept = solve(game, checkpoint=where, checkpoint_seconds=0)
     again = solve(game, checkpoint=where)
+    assert again.details["resumed_layers"] > 0
     assert whole.value() == kept.value() == again.value()
     assert (whole.width, whole.iterations) == (again.width, again.iterations)
     if not where.startswith("memory"):

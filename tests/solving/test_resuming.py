@@ -199,7 +199,7 @@ class KeepsNothing:
 
 def test_a_backend_that_keeps_nothing(tmp_path):
     assert solve(walk(), solver=KeepsNothing(), checkpoint=tmp_path / "a").proved
-    assert [path.name for path in (tmp_path / "a").iterdir()] == ["manifest.json"]
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_backend_without_checkpoints(tmp_path):
