@@ -10,11 +10,12 @@ import pytest
 from helpers.counter_games import Race, Sheet
 from helpers.stopped_solves import walk
 
-from mdpdice import compile_lattice, solve
+from mdpdice import Game, compile_lattice, decide, end, go, solve
 from mdpdice.errors import CheckpointLockedError, CorruptFileError, MissingPackageError
 from mdpdice.solving.checkpoints import Checkpoint
 
 fsspec = pytest.importorskip("fsspec")
+LADDER = Game.of(start=0, node=lambda n: decide({"on": go(n + 1), "stop": end(n)}) if n < 9 else end(7))
 
 
 @pytest.fixture
@@ -26,7 +27,7 @@ def memory():
 
 
 @pytest.mark.parametrize("where", ["memory://runs/a", "file:{}/b", "file://{}/c", "{}/d"])
-@pytest.mark.parametrize("game", [compile_lattice(Sheet()), walk()])
+@pytest.mark.parametrize("game", [compile_lattice(Sheet()), LADDER])
 def test_a_solve_goes_on_from_a_url(where, game, tmp_path, memory):
     where = where.format(tmp_path)
     whole = solve(game)
