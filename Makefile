@@ -53,7 +53,7 @@ $(VENV)/.installed: pyproject.toml | $(BIN)/python
 
 $(VENV)/.installed-dev: pyproject.toml | $(BIN)/python
 	@echo 'Installing mdpdice and its development tools into $(VENV); the first time this takes a few minutes.'
-	$(BIN)/python -m pip install -qq --editable '.[dev,docs,plot,serve]'
+	$(BIN)/python -m pip install -qq --editable '.[dev,docs,plot,serve,umb]'
 	$(COMPILE)
 	@touch $@ $(VENV)/.installed
 
@@ -133,15 +133,16 @@ define test_wheel
 	scratch=$$(mktemp -d) && trap 'rm -rf "$$scratch"' EXIT && \
 	$(BIN)/python -m build --outdir "$$scratch/dist" . && \
 	"$(1)" -m venv "$$scratch/venv" && \
-	"$$scratch/venv/bin/python" -m pip install -qq "$$(echo "$$scratch"/dist/*.whl)[dev,docs,plot,serve]" && \
+	"$$scratch/venv/bin/python" -m pip install -qq "$$(echo "$$scratch"/dist/*.whl)[dev,docs,plot,serve,umb]" && \
 	"$$scratch/venv/bin/python" -m pip list 2>/dev/null | grep -i -E '^(mdpdice|numpy|pulp) ' && \
 	cd "$$scratch" && venv/bin/python -P -m pytest -n 2 --dist loadfile -p no:cacheprovider $(addprefix $(CURDIR)/,$(TESTS))
 endef
 
 # Other people's solvers answer for exported models, in an environment of their own.  They are not made for
-# every platform; where they are not, this step fails and says which one is missing.
+# every platform; where they are not, this step fails and says which one is missing.  UMB needs Python 3.12, which is
+# taken where there is one.
 peers: $(VENV)/.installed-dev
-	$(BIN)/python -m venv $(PEERS)
+	"$(or $(PYTHON312),$(BIN)/python)" -m venv --clear $(PEERS)
 	$(PEERS)/bin/python -m pip install -qq --editable '.[peers]'
 	cd $(PEERS) && MDPDICE_PEERS=1 bin/python -P -m pytest -p no:cacheprovider $(CURDIR)/tests/formats/peers
 

@@ -200,7 +200,7 @@ def directives(module: str, names: set[str]) -> Iterator[str]:
         elif ("", name) in documented:
             yield f".. autodata:: {full}\n   :no-value:\n"
         elif not hasattr(found, "__path__"):  # a package only hands on the constants of its modules
-            # Functions say where they are in memory, which is no news.
+            # Functions say where they are in memory, which no reader needs.
             shown = "" if " at 0x" in repr(value) else f"   ``{value!r}``\n"
             yield f".. py:data:: {name}\n   :module: {module}\n\n{shown}"
 

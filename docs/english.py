@@ -3,9 +3,9 @@
     python docs/english.py              everything in the checkout of the current folder
     python docs/english.py docs games   some files and folders of it
 
-Comments and strings of Python files are read, and pages and notebooks outside fenced code. Each hit is printed as
-``file:line: phrase -> replacement``, their number at the end. The exit status is 1 if there are any; what is right as
-it stands is listed in `ALLOWED`, with the reason.
+Comments and strings of Python files are read, all of scripts of the page and of templates, and pages and notebooks
+outside fenced code. Each hit is printed as ``file:line: phrase -> replacement``, their number at the end. The exit
+status is 1 if there are any; what is right as it stands is listed in `ALLOWED`, with the reason.
 """
 
 import argparse
@@ -54,6 +54,8 @@ PATTERNS = r"""
 \bdearest\b|\bdearer\b                                    -> most expensive, costlier
 \bbelong(?:s|ing)? into\b                                 -> belongs in
 \b(?:sees?|saw|seen) to it\b                              -> ensure, make sure
+\b(?:that|which|it|this) is no (?!longer|more|such|less)\w+ -> is not a
+\bback-ends?\b                                           -> solver
 \bby a second way\b                                       -> in a second way
 \bof one's own\b|\bby oneself\b                           -> of your own; yourself
 \bto and fro\b                                            -> back and forth
@@ -64,6 +66,8 @@ PATTERNS = r"""
 #: Hits that are right: in this file (or folder) this phrase.
 ALLOWED = (
     ("games/school", "he"),  # Bob the Dice Master is the name of a program, and a man
+    ("docs/glossary.md", "back-end"),  # says which word is used instead
+    ("CHANGELOG.md", "back-end"),  # says that the word has changed
 )
 
 
@@ -81,7 +85,7 @@ def main() -> int:
 def files(place: Path) -> Iterator[Path]:
     """List the files that are read in a folder."""
     for file in sorted(place.rglob("*")) if place.is_dir() else [place]:
-        if file.suffix in {".py", ".md", ".rst", ".ipynb"} and not SKIPPED.intersection(file.parts):
+        if file.suffix in {".py", ".md", ".rst", ".ipynb", ".js", ".txt"} and not SKIPPED.intersection(file.parts):
             yield file
 
 

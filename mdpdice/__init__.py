@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from mdpdice.crosscheck.report import Report as Report, cross_check as cross_check
     from mdpdice.exploration.to_lattice import compile_lattice as compile_lattice
     from mdpdice.exploration.to_network import explore as explore
-    from mdpdice.formats.gymnasium_adapter import to_gymnasium as to_gymnasium
+    from mdpdice.formats.gymnasium_toy_text import to_gymnasium as to_gymnasium
     from mdpdice.lattices.lattice import Lattice as Lattice
     from mdpdice.modelling.counters import At as At, Counter as Counter, Flags as Flags
     from mdpdice.modelling.dice import d6 as d6, die as die, pool as pool
@@ -56,6 +56,7 @@ if TYPE_CHECKING:
         UntilReward as UntilReward,
         Utility as Utility,
     )
+    from mdpdice.objectives.risk import CVaR as CVaR, Quantile as Quantile
     from mdpdice.policies.distribution import Outcomes as Outcomes, outcomes as outcomes
     from mdpdice.policies.evaluation import evaluate as evaluate
     from mdpdice.policies.markov_chain import markov_chain as markov_chain
@@ -84,7 +85,7 @@ else:
             *("ClassicMDP", "Edge", "Game", "Node", "Option"),
             *("chance", "decide", "end", "go", "pass_to", "roll", "when"),
         ),
-        "mdpdice.formats.gymnasium_adapter": ("to_gymnasium",),
+        "mdpdice.formats.gymnasium_toy_text": ("to_gymnasium",),
         "mdpdice.solving.isolation": ("isolate",),
         "mdpdice.exploration.to_lattice": ("compile_lattice",),
         "mdpdice.lattices.lattice": ("Lattice",),
@@ -93,6 +94,7 @@ else:
             *("Discounted", "Horizon", "Objective", "PayoffAtLeast", "PayoffAtMost"),
             *("Reach", "Total", "UntilReward", "Utility"),
         ),
+        "mdpdice.objectives.risk": ("CVaR", "Quantile"),
         "mdpdice.answers.policy": ("Policy",),
         "mdpdice.policies.simulation": ("Simulation", "simulate"),
         "mdpdice.answers.solution": ("Solution", "Status"),

@@ -99,8 +99,8 @@ def best_set(
     executor : concurrent.futures.Executor, optional
         Where sets are solved, several at a time.
     race : FarkleRace, optional
-        Choose by the chance to win this race with the six as `my_dice`, among the sets that are best by points.  That
-        is no proof for the other sets.
+        Choose by the chance to win this race with the six as `my_dice`, among the sets that are best by points.  The
+        other sets are not proved to be worse.
     among : int
         How many sets are tried in the race.
     rules : Rules

@@ -7,7 +7,7 @@ A state is the set of combinations that are used, which are *flags* beside the s
 
    V(U, r, k) = \max \begin{cases}
       s_{c, k}(r) + V(U \cup \{c\}) & \text{score } c \notin U, \text{ if the roll fits,} \\
-      V(U \cup \{c\}) & \text{cross out } c \notin U, \text{ if it is no grade,} \\
+      V(U \cup \{c\}) & \text{cross out } c \notin U, \text{ if it is not a grade,} \\
       \sum_{r'} P(h \to r') \, V(U, r', k - 1) & \text{hold } h \subsetneq r, \text{ if } k > 0,
    \end{cases}
 

@@ -95,6 +95,8 @@ class Solution:
         The policy whose value this is; without one, the policy is the solution's own.
     game : Game, optional
         What was solved, where that was a game; a notebook shows decisions in its words.
+    at_start : tuple of (Fraction, float, float), optional
+        Value and interval of the start, where the table answers for the best threshold and they hold for all.
     """
 
     table: NodeValues | GridValues
@@ -104,6 +106,7 @@ class Solution:
     reason: str = ""
     given: Policy | tuple[Policy, ...] | None = None
     game: Game[Any, Any] | None = attrs.field(default=None, repr=False)
+    at_start: tuple[Any, float, float] | None = None
 
     # --- what it is -----------------------------------------------------------
 
@@ -230,7 +233,7 @@ class Solution:
             The state cannot be reached.
         """
         number = self.estimate(state, steps_left=steps_left)
-        lower, upper = self.table.interval(state, steps_left)
+        lower, upper = self._interval(state, steps_left)
         if not lower <= number <= upper:  # written so that NaN fails
             msg = (
                 f"the value {number!r} lies outside its interval [{lower!r}, {upper!r}], so the answer was changed "
@@ -254,7 +257,8 @@ class Solution:
         TotalRewardUndefinedError
             Plays from here collect and pay without end.
         """
-        number = self.table.value(state, steps_left)
+        told = self.at_start if state is None and steps_left is None else None
+        number = self.table.value(state, steps_left) if told is None else float(told[0])
         if math.isnan(number):
             msg = "plays from here collect and pay without end; use a discount or a horizon"
             raise TotalRewardUndefinedError(msg, state=self.start if state is None else state)
@@ -273,16 +277,21 @@ class Solution:
             how = "evaluate(..., exact=True)" if self.given is not None else "solver='exact'"
             msg = f"the answer of {self.solver} is {self.status.value}, not exact; use {how}"
             raise NotCertifiedError(msg, state=state)
-        found: Fraction | float = table.exact_value(state, steps_left)
+        told = self.at_start if state is None and steps_left is None else None
+        found: Fraction | float = table.exact_value(state, steps_left) if told is None else told[0]
         return found
 
     def lower(self, state: Hashable = None, *, steps_left: int | None = None) -> float:
         """Lower end of the interval of a state; -inf where nothing was proved."""
-        return self.table.interval(state, steps_left)[0]
+        return self._interval(state, steps_left)[0]
 
     def upper(self, state: Hashable = None, *, steps_left: int | None = None) -> float:
         """Upper end of the interval of a state; inf where nothing was proved."""
-        return self.table.interval(state, steps_left)[1]
+        return self._interval(state, steps_left)[1]
+
+    def _interval(self, state: Hashable, steps_left: int | None) -> tuple[float, float]:
+        told = self.at_start if state is None and steps_left is None else None
+        return self.table.interval(state, steps_left) if told is None else told[1:]
 
     def reaches(self, state: Hashable) -> bool:
         """Whether play can come to a state.
@@ -465,7 +474,15 @@ class Solution:
         ----------
         path : path
             Usually ends in ``.npz``.
+
+        Raises
+        ------
+        UnsupportedError
+            Many thresholds were solved, and the solution of the best one is no answer that could be certified again.
         """
+        if self.at_start is not None:
+            msg = "this answer is not saved; solve the objective .at(solution.details['threshold']), and save that"
+            raise UnsupportedError(msg, value=self)
         from mdpdice.solving.files import save_solution
 
         save_solution(self, path)
@@ -497,7 +514,7 @@ class Solution:
         ProblemMismatchError
             The file answers another game, objective, sense or horizon; the message names both.
         CorruptFileError
-            The file is damaged, or holds something that is no answer.
+            The file is damaged, or does not hold an answer.
         """
         from mdpdice.solving.files import load_solution
 

@@ -122,7 +122,7 @@ def _by_values(
         notes.append("no decision is left")
     else:
         seen = case.look.seen(text) if position == asked else None
-        minimise = (kind == mdpdice.Kind.MIN) != (case.sense == "min")
+        minimise = (kind == mdpdice.Kind.MIN) != (solution.sense == "min")
         data |= _decision(case, solution, position, seen, minimise=minimise)
     return Answer(data, _lines(data, meaning(case, solution, position), every=every), data["value"] is not None)
 

@@ -186,7 +186,8 @@ class Case(NamedTuple):
         from mdpdice.solving.problem import library_version
         from mdpdice.solving.sources import source_hash
 
-        if self.no_cache or folder() is None or (sources := source_hash(self.game)) is None:
+        unkept = self.no_cache or getattr(self.objective, "searched", False)
+        if unkept or folder() is None or (sources := source_hash(self.game)) is None:
             return None
         return {
             **self.data(),

@@ -8,6 +8,7 @@ import mdpdice
 from mdpdice.cli.case import Case
 from mdpdice.cli.game_command import Answer, game_command
 from mdpdice.cli.limits import most_states
+from mdpdice.cli.objectives import refuse_valueless
 from mdpdice.cli.options import objective_options, question_options, solver_option, to_option
 from mdpdice.cli.routes import compiled
 from mdpdice.cli.text import aligned, short
@@ -32,6 +33,7 @@ def explain(case: Case, size: int, position: str | None, path: str | None, solve
 
     if case.horizon is not None:
         raise click.UsageError("a rule has no stages: leave out --horizon")
+    refuse_valueless(case.objective)
     case.refuse_infinite("every way to get there is as good as any other")
     if position is not None:
         case = case._replace(game=case.game.at(case.position(position)))

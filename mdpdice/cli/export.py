@@ -64,7 +64,7 @@ def export(
 
     With --to game.html the game is solved, and the page gives advice: one file, which needs no network.
 
-    Formats: html, npz, drn, prism-explicit, prism, petsc, dot, lp, mps.
+    Formats: html, npz, drn, prism-explicit, umb, prism, petsc, dot, lp, mps.
     In prism, the counters of a game are variables, so its size does not matter.
 
     Exit status: 0 written, 1 not, 2 wrong usage.

@@ -127,7 +127,7 @@ def _read(parameter: Parameter, text: str) -> Any:
         return parameter.reader.read(text)
     except ValueError as error:
         allowed = parameter.reader.allowed
-        reason = f"allowed is {allowed}" if allowed else str(error)
+        reason = f"expected {allowed}" if allowed else str(error)
         raise click.UsageError(f"-p {parameter.key}={text}: {reason}") from error
 
 

@@ -49,7 +49,7 @@ def import_(
 ) -> Answer:
     """Read a model from a file of another tool, and show what it holds.
 
-    Formats: npz, drn, prism-explicit (.tra), petsc.
+    Formats: npz, drn, prism-explicit (.tra), umb, petsc.
 
     Exit status: 0 read (and, with --solve, proved), 1 not, 2 wrong usage.
     """
@@ -80,7 +80,9 @@ def import_(
         paid = reward or (next(iter(read.rewards)) if unpaid else None)
         network = read.network(paid, discount=discount or 1)
     else:
-        network = _with(read, reward, discount)
+        if reward is not None:
+            raise click.UsageError("this format has no named rewards")
+        network = read if discount is None else mdpdice.Discounted(discount).apply(read)
     network = network if sense is None else attrs.evolve(network, sense=sense)
     data |= {"states": network.n_states, "nodes": network.n_nodes, "edges": network.n_edges}
     if into is not None and target is not None:
@@ -103,12 +105,6 @@ def _start(text: str) -> dict[int, Fraction]:
             continue
         raise click.UsageError(f"--start {text}: write a state, or states with chances as 0:1/2,3:1/2")
     return found
-
-
-def _with(network: mdpdice.Network, reward: str | None, discount: str | None) -> mdpdice.Network:
-    if reward is not None:
-        raise click.UsageError("this format has no named rewards")
-    return network if discount is None else mdpdice.Discounted(discount).apply(network)
 
 
 def _objective(read: Any, reach: str | None, until: str | None, sense: Any) -> mdpdice.Objective:

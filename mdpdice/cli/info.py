@@ -156,8 +156,8 @@ def _rows(case: Case, data: dict[str, Any]) -> list[tuple[str, str]]:
     if data["refused"] is not None:
         rows.append(("not explored", data["refused"]))
     elif data["states"] is None:
-        rows.append(("not explored", "as you asked"))
-    memory = f"{_bytes(data['available_bytes'])} are there"
+        rows.append(("not explored", "skipped (--before)"))
+    memory = f"{_bytes(data['available_bytes'])} available"
     if data["states"] is None:
         return [*rows, ("memory", memory)]
     if data["layers"] is not None:

@@ -14,7 +14,7 @@ import click
 import mdpdice
 from mdpdice.cli.case import Case
 from mdpdice.cli.limits import MOST_STATES, limits, most_states
-from mdpdice.cli.objectives import evaluable
+from mdpdice.cli.objectives import refuse_valueless
 from mdpdice.cli.routes import large, spread_out
 from mdpdice.cli.text import action_data
 from mdpdice.errors import GameError, MdpDiceError
@@ -171,12 +171,7 @@ def _on_network(case: Case, solver: str, most: int) -> tuple[mdpdice.Network, Ca
         network = mdpdice.explore(case.game, merge=False, progress=case.progress, max_states=most)
     if case.horizon is not None:
         network = mdpdice.Horizon(case.horizon).apply(network)
-    if not evaluable(case.objective):
-        msg = (
-            f"policies have no value of their own under {case.objective_text}; write total, discounted, reach, or a "
-            "payoff-at-least above 0"
-        )
-        raise click.UsageError(msg)
+    refuse_valueless(case.objective)
     whole = network
     network = whole if case.objective is None else case.objective.apply(whole)
 

@@ -36,7 +36,7 @@ def new(name: str, folder: str) -> Answer:
     paths = [Path(folder) / f"{module}.py", Path(folder) / f"test_{module}.py"]
     for path in paths:
         if path.exists():
-            raise click.ClickException(f"{path} is there already; take another name or folder")
+            raise click.ClickException(f"{path} already exists; take another name or folder")
     for path, template in zip(paths, ("game.py.txt", "test.py.txt"), strict=True):
         text = Template((TEMPLATES / template).read_text(encoding="utf-8"))
         with path.open("x", encoding="utf-8") as file:

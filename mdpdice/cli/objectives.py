@@ -27,7 +27,9 @@ FORMS = {
     "horizon": "horizon:20",
     "payoff-at-least": "payoff-at-least:1000",
     "payoff-at-most": "payoff-at-most:5",
-    "reach": "reach:STATE or 'reach:STATE;STATE'",
+    "cvar": "cvar:0.1",
+    "quantile": "quantile:0.5",
+    "reach": "reach:STATE or 'reach:STATE;STATE' (\\; where a state has one)",
     "until-reward": "until-reward:STATE",
 }
 """How the kinds are written."""
@@ -83,6 +85,8 @@ def _made(kind: str, value: str, sense: Sense | None, read_state: Reading) -> md
         return mdpdice.PayoffAtLeast(_number(value), sense)
     if kind == "payoff-at-most":
         return mdpdice.PayoffAtMost(_number(value), sense)
+    if kind in ("cvar", "quantile"):
+        return (mdpdice.CVaR if kind == "cvar" else mdpdice.Quantile)(_number(value), sense)
     targets = [read_state(part.strip().replace("\\;", ";")) for part in re.split(r"(?<!\\);", value)]
     return mdpdice.Reach(targets, sense=sense) if kind == "reach" else mdpdice.UntilReward(targets, sense)
 
@@ -115,8 +119,12 @@ def known_targets(objective: mdpdice.Objective | None, text: str) -> Iterator[No
         raise
 
 
-def evaluable(objective: mdpdice.Objective | None) -> bool:
-    """Whether a policy has a value of its own under an objective, as the total of the network of `Objective.apply`."""
+def refuse_valueless(objective: mdpdice.Objective | None) -> None:
+    """Refuse an objective under which a policy has no value, as the total of the network of `Objective.apply`."""
     if isinstance(objective, mdpdice.PayoffAtLeast | mdpdice.PayoffAtMost):
-        return objective.worth(Fraction(0)) == 0
-    return objective is None or isinstance(objective, mdpdice.Total | mdpdice.Discounted | mdpdice.Reach)
+        known = objective.worth(Fraction(0)) == 0
+    else:
+        known = objective is None or isinstance(objective, mdpdice.Total | mdpdice.Discounted | mdpdice.Reach)
+    if not known:
+        words = "write total, discounted, reach, or a payoff-at-least above 0"
+        raise click.UsageError(f"policies have no value of their own under {objective}; {words}")

@@ -46,7 +46,7 @@ class NewFile(click.Path):
         super().__init__(dir_okay=False, writable=True, **more)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Check the folder, and the file if it is there already."""
+        """Check the folder, and the file if it already exists."""
         folder = Path(value).absolute().parent
         if not folder.is_dir():
             self.fail(f"there is no folder {str(folder)!r}", param, ctx)

@@ -123,8 +123,8 @@ def _lines(case: Case, data: dict[str, Any]) -> list[str]:
     if data["standard_error"] is not None:
         span = data["confidence"]
         rows += [
-            (f"{100 * span['level']:g} % sure", f"[{short(span['low'])}, {short(span['high'])}]"),
-            ("deviation", f"{short(data['sd'])} per play, {data['standard_error']:.4g} of the mean"),
+            (f"{100 * span['level']:g} % interval", f"[{short(span['low'])}, {short(span['high'])}]"),
+            ("deviation", f"{short(data['sd'])} per play; standard error {data['standard_error']:.4g}"),
         ]
     if data["p_bust"] is not None:
         rows.append(("P(bust)", f"{short(data['p_bust'])}, the share of plays with a total of 0"))

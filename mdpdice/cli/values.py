@@ -63,12 +63,12 @@ def meaning(case: Case, found: mdpdice.Solution, state: Hashable) -> str:
     else:
         whose = " of player 0" if (network.kind == mdpdice.Kind.MIN).any() else ""
     if case.objective_text != "total":
-        what = case.objective_text
+        what = found.details.get("of_states", case.objective_text)
     elif game.total == 1 and _won_or_lost(case, found):
         what = "chance to win"
     else:
         what = f"expected {'discounted ' * (game.discount != 1)}total"
-    return f"{what}{whose}{', minimised' * (case.sense == 'min')}"
+    return f"{what}{whose}{', minimised' * (found.sense == 'min')}"
 
 
 def _won_or_lost(case: Case, found: mdpdice.Solution) -> bool:

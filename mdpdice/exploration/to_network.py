@@ -99,7 +99,7 @@ def explore(
     StateCollisionError
         Two different states are equal in Python.
     DeadEndError, DuplicateActionError, RewardNotFiniteError
-        A state has no option, two with one action, or a reward that is no finite number.
+        A state has no option, two with one action, or a reward that is not finite.
     """
     __tracebackhide__ = True
     if not isinstance(game, Game):

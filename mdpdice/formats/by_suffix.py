@@ -18,6 +18,7 @@ from mdpdice.formats.networkx_graphs import write_dot
 from mdpdice.formats.petsc import read_petsc, write_petsc
 from mdpdice.formats.prism import write_prism
 from mdpdice.formats.prism_explicit import read_prism_explicit, write_prism_explicit
+from mdpdice.formats.umb import read_umb, write_umb
 from mdpdice.lattices.lattice import Lattice
 from mdpdice.networks.network import Network
 
@@ -73,6 +74,7 @@ FORMATS: tuple[FileFormat, ...] = (
         write_prism_explicit,
         takes=_EXPLICIT,
     ),
+    FileFormat("umb", "Storm's and PRISM's binary format", (".umb",), read_umb, write_umb, takes=_EXPLICIT),
     FileFormat("prism", "the PRISM language", (".prism", ".pm", ".nm", ".smg"), None, write_prism, lattices=True),
     FileFormat(
         "petsc",

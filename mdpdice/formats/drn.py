@@ -41,18 +41,14 @@ from typing import Any
 import numpy as np
 
 from mdpdice.errors import UnsupportedError
-from mdpdice.formats.exported_model import Explicit, Model, Start, choices_of, explicit, labels_of_states, start_of
+from mdpdice.formats.exported_model import Explicit, Model, Start, choices_of, explicit, labels_of_states
 from mdpdice.formats.line_reader import Labels, Number, PathLike, Reader, number_text, write_lines
-from mdpdice.formats.row_sums import check_rows
 from mdpdice.networks.network import Network
 
 _UNNAMED = "__NOLABEL__"
 _LABEL = re.compile(r'"([^"]+)"|([^\s"]+)')
-_ENTRIES = (
-    "@type", "@value_type", "@parameters", "@placeholders", "@reward_models", "@nr_states", "@nr_choices",
-)  # fmt: skip
-_KINDS = ("ctmc", "ma", "markov automaton", "pomdp", "s2pg", "smg")
-"""Models of DRN that cannot be read."""
+_ENTRIES = ("@type", "@value_type", "@parameters", "@placeholders", "@reward_models", "@nr_states", "@nr_choices")
+_OTHERS = ("ctmc", "ma", "markov automaton", "pomdp", "s2pg", "smg")
 
 
 # --- writing -----------------------------------------------------------------
@@ -185,20 +181,18 @@ class _Parse:
         ):
             if announced not in (-1, found):
                 raise reader.corrupt(f"@nr_{field}", f"{announced} {field} announced, {found} found", None)
-        marked = self.labels.get("init", [])
-        if begin is None and not marked:
-            raise reader.corrupt("init", "no state has the label init; one must have it", None)
         branch_ptr = np.array(self.branch_ptr)
         return Model(
             kind=self.kind,
             choice_ptr=np.array(self.choice_ptr),
             branch_ptr=branch_ptr,
             target=np.array(self.target, dtype=np.int64),
-            probability=check_rows(reader, branch_ptr, self.probability, self.line_of, tolerance=self.tolerance),
+            probability=reader.rows(branch_ptr, self.probability, self.line_of, tolerance=self.tolerance),
             rewards=self.structures(),
             labels={label: tuple(states) for label, states in self.labels.items()},
-            start=start_of(reader.path, marked, begin),
+            start=reader.start(self.labels.get("init", []), begin),
             actions=self.actions,
+            warnings=tuple(reader.notes),
         )
 
     def structures(self) -> dict[str, list[Number]]:
@@ -263,7 +257,7 @@ class _Parse:
 
     def read_kind(self, text: str) -> None:
         self.kind = text.lower()
-        if self.kind in _KINDS:
+        if self.kind in _OTHERS:
             msg = f"{self.reader.path} holds a {text}; only DRN files of a DTMC or an MDP can be read"
             raise UnsupportedError(msg, value=text)
         if self.kind not in ("dtmc", "mdp"):

@@ -28,7 +28,7 @@ from typing import Any, TypeAlias, TypeVar
 import attrs
 import numpy as np
 
-from mdpdice.errors import GameError, MdpDiceError, UnsupportedError
+from mdpdice.errors import GameError, MdpDiceError
 from mdpdice.formats.line_reader import Labels, Number, require_network, require_one_player
 from mdpdice.modelling.text import encode
 from mdpdice.networks.network import Floats, Ints, Kind, Network
@@ -226,20 +226,6 @@ def decision_process(
         actions=actions,
         **more,
     )
-
-
-def start_of(path: Any, marked: Sequence[int], start: Start | None) -> Start:
-    """Where play starts: as was asked, or in the one state of a file that has the label init."""
-    if start is not None:
-        return start
-    if len(marked) > 1:
-        named = ", ".join(map(str, marked[:9])) + ", ..." * (len(marked) > 9)
-        msg = (
-            f"{path} has {len(marked)} initial states: {named}; say where play starts, as start={marked[0]} or with "
-            f"chances as start={{{marked[0]}: '1/2', {marked[1]}: '1/2'}} (--start {marked[0]}:1/2,{marked[1]}:1/2)"
-        )
-        raise UnsupportedError(msg, value=tuple(marked))
-    return marked[0]
 
 
 def labels_of_states(model: Model) -> dict[int, list[str]]:

@@ -1,17 +1,22 @@
-"""Tables ``P`` of Gymnasium's toy-text environments: what every action leads to, with which probability and reward."""
+"""Gymnasium: tables ``P`` of what every action leads to come in, and games go out as environments."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mdpdice.errors import GameError, ProbabilityRangeError
+from mdpdice.errors import GameError, MissingPackageError, ProbabilityRangeError
+from mdpdice.exploration.to_network import explore
+from mdpdice.modelling.game import Game
 from mdpdice.modelling.number import own_number
 from mdpdice.networks.choices import SUM_TOLERANCE, as_reward
 from mdpdice.networks.network import Network
+
+if TYPE_CHECKING:
+    from mdpdice.formats.gymnasium_environment import NetworkEnv
 
 OVER = "over"
 """The state where a play is that was terminated; underscores are added where the table has a state of that name."""
@@ -72,7 +77,9 @@ def from_gymnasium(
     table, first = _table(source)
     states = list(table)
     number = {state: at for at, state in enumerate(states)}
-    over = len(states)
+    over, name = len(states), OVER
+    while name in number:
+        name += "_"
     choice_ptr, branch_ptr = [0], [0]
     target: list[int] = []
     probability: list[Any] = []
@@ -114,19 +121,11 @@ def from_gymnasium(
         terminal=ends,
         discount=discount,
         start={number[state]: chance for state, chance in starts},
-        states=[*states, _name(number)],
+        states=[*states, name],
         actions=actions,
         reward_per="branch",
         tolerance=tolerance,
     )
-
-
-def _name(taken: Mapping[Hashable, int]) -> str:
-    """Return a name for the end that no state has."""
-    name = OVER
-    while name in taken:
-        name += "_"
-    return name
 
 
 def _table(source: Any) -> tuple[dict[Any, Any], dict[Any, Any]]:
@@ -208,3 +207,34 @@ def _mean(parts: list[tuple[Any, Any]], total: Any) -> Any:
     if all(reward == first for _, reward in parts) or not total > 0:
         return first
     return sum(p * reward for p, reward in parts) / total
+
+
+def to_gymnasium(game: Game[Any, Any] | Network) -> NetworkEnv:
+    """Return a game as a Gymnasium environment.
+
+    Parameters
+    ----------
+    game : Game or Network
+        A game of one player.
+
+    Returns
+    -------
+    gymnasium.Env
+        See `mdpdice.formats.gymnasium_environment.NetworkEnv`: discrete observations and actions, and a mask of
+        the actions in ``info["action_mask"]``.
+
+    Raises
+    ------
+    MissingPackageError
+        Gymnasium is not installed.
+    UnsupportedError
+        The game has two players.
+    """
+    try:
+        from mdpdice.formats.gymnasium_environment import NetworkEnv
+    except ModuleNotFoundError as error:
+        if error.name != "gymnasium":
+            raise
+        msg = "an environment needs Gymnasium: pip install gymnasium"
+        raise MissingPackageError(msg, package="gymnasium") from error
+    return NetworkEnv(game if isinstance(game, Network) else explore(game))

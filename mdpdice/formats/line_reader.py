@@ -7,14 +7,14 @@ import math
 import os
 import re
 import sys
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from mdpdice.archives import replaced
 from mdpdice.errors import CorruptFileError, GameError, UnsupportedError
-from mdpdice.networks.network import Network
+from mdpdice.networks.network import Ints, Network
 
 Number: TypeAlias = Fraction | float
 PathLike: TypeAlias = str | os.PathLike[str]
@@ -46,6 +46,7 @@ class Reader:
         self.exact = exact
         self.comment = comment
         self.line = 0
+        self.notes: list[str] = []
         # Few numbers occur often, and fractions are slow to make and to compare.
         self._parsed = functools.lru_cache(maxsize=_REMEMBERED)(self._parse)
         self._checked = functools.lru_cache(maxsize=_REMEMBERED)(self._check)
@@ -122,6 +123,49 @@ class Reader:
             raise self.corrupt(field, f"{text} is outside [0, 1]")
         return found
 
+    def start(self, marked: Sequence[int], start: Any) -> Any:
+        """Where play starts: as was asked, or in the one state of the file that is initial."""
+        if start is not None:
+            return start
+        if not marked:
+            raise self.corrupt("init", "no state has the label init; one must have it", None)
+        if len(marked) > 1:
+            named = ", ".join(map(str, marked[:9])) + ", ..." * (len(marked) > 9)
+            one, two = marked[:2]
+            msg = (
+                f"{self.path} has {len(marked)} initial states: {named}; say where play starts, as start={one} or with "
+                f"chances as start={{{one}: '1/2', {two}: '1/2'}} (--start {one}:1/2,{two}:1/2)"
+            )
+            raise UnsupportedError(msg, value=tuple(marked))
+        return marked[0]
+
+    def rows(
+        self, branch_ptr: Ints, probability: Sequence[Number], line_of: Sequence[int | None], *, tolerance: float
+    ) -> list[Number]:
+        """Probabilities whose rows sum to 1, scaled where they were off by no more than `tolerance`.
+
+        A row that is empty or off by more is a `CorruptFileError`, with its line from `line_of`.
+        """
+        found, ends, worst = list(probability), branch_ptr.tolist(), 0.0
+        for choice, line in enumerate(line_of):
+            row = found[ends[choice] : ends[choice + 1]]
+            if len(row) == 1 and row[0] == 1:
+                continue
+            total = math.fsum(row)
+            off = abs(total - 1)
+            if not row or not off <= tolerance:
+                what = f"the probabilities of this choice sum to {total:.12g}, not 1; a file of few digits can be read"
+                raise self.corrupt("probability", f"{what} with a larger tolerance=", line)
+            # What is off by rounding alone is left to `Network.from_choices`, which records it.
+            exact = all(not isinstance(p, float) for p in row)
+            whole = sum((Fraction(p) for p in row), Fraction(0)) if exact or off > 1e-9 else Fraction(1)
+            if whole != 1:
+                found[ends[choice] : ends[choice + 1]] = [Fraction(p) / whole for p in row]
+                worst = max(worst, abs(float(whole - 1)))
+        if worst:
+            self.notes.append(f"{self.path}: probabilities are scaled to sum to 1; the worst row was {worst:.3g} off")
+        return found
+
 
 @functools.lru_cache(maxsize=_REMEMBERED)
 def number_text(value: Number, *, exact: bool) -> str:
@@ -174,5 +218,5 @@ def write_lines(path: PathLike, lines: Iterable[str]) -> None:
     """Write a text file, which is replaced at once or not at all."""
     with replaced(Path(path)) as file:
         for line in lines:
-            # A name may hold half of a surrogate pair, which is no character.
+            # A name may hold half of a surrogate pair, which is not a character.
             file.write(f"{line}\n".encode(errors="backslashreplace"))

@@ -124,10 +124,8 @@ def read_petsc(
         Whether the second matrix has rewards or costs; costs become negative rewards.
     discount : number
         Factor per step in (0, 1].
-    start : int, or mapping of int to number
-        State to start in, or the states to start in with their chances.
-    tolerance : float
-        How far the probabilities of a row may be from 1 in sum; then they are scaled.
+    start, tolerance
+        As for `from_pymdptoolbox`.
 
     Raises
     ------

@@ -30,18 +30,8 @@ from pathlib import Path
 import numpy as np
 
 from mdpdice.errors import GameError, UnsupportedError
-from mdpdice.formats.exported_model import (
-    REWARD,
-    Explicit,
-    Model,
-    Start,
-    choices_of,
-    explicit,
-    labels_of_states,
-    start_of,
-)
+from mdpdice.formats.exported_model import REWARD, Explicit, Model, Start, choices_of, explicit, labels_of_states
 from mdpdice.formats.line_reader import Labels, Number, PathLike, Reader, number_text, write_lines
-from mdpdice.formats.row_sums import check_rows
 from mdpdice.networks.network import Network
 
 _OTHERS = ("ctmc", "ma", "pomdp", "smg", "imdp", "idtmc", "popta", "pta", "lts", "stpg")
@@ -58,8 +48,8 @@ def write_prism_explicit(
 
     Parameters
     ----------
-    network : Network
-        A network of one player.
+    network, labels
+        As for `write_drn`.
     path : path
         The file of transitions, ``x.tra``; beside it are written ``x.lab``, and the rewards as ``x.trew`` (of a
         decision process) or ``x.srew`` (of a chain).
@@ -68,8 +58,6 @@ def write_prism_explicit(
         give the same floats.
     dialect : {"prism", "storm"}
         Whose form of the files to write.
-    labels : mapping of str to collection of states, optional
-        Labels to give besides ``init``, ``end`` and ``done``.
 
     Returns
     -------
@@ -179,11 +167,8 @@ def read_prism_explicit(
         exist.
     exact : bool
         Whether decimals mean the rationals that they spell (0.1 is 1/10), or floats; fractions are exact either way.
-    tolerance : float
-        How far the probabilities of a choice may be from 1 in sum; then they are scaled.
-    start : int, or mapping of int to number, optional
-        State to start in, or the states to start in with their chances; by default the one with the label init, or 0
-        without labels.
+    tolerance, start
+        As for `read_drn`; without labels play starts in 0.
 
     Returns
     -------
@@ -214,12 +199,11 @@ def read_prism_explicit(
     for reader in readers(transition_rewards, _reward_files(base, ".trew")):
         found.add_transition_rewards(reader)
     marked: dict[str, tuple[int, ...]] = {}
+    begin: Start = 0 if start is None else start
     for reader in readers(labels, [base.with_suffix(".lab")]):
         marked = _read_labels(reader, found.n_states)
-        if start is None and not marked.get("init"):
-            raise reader.corrupt("init", "no state has the label init; one must have it", None)
+        begin = reader.start(marked.get("init", ()), start)
     named = [_read_states(reader, found.n_states) for reader in readers(states, [base.with_suffix(".sta")])]
-    begin = start_of(base, marked.get("init", (0,)), start)
     return found.model(marked, begin, named[0] if named else None)
 
 
@@ -378,7 +362,7 @@ class _Transitions:
             choice_ptr=choice_ptr,
             branch_ptr=branch_ptr,
             target=np.array([to for key in keys for to in self.rows[key]], dtype=np.int64),
-            probability=check_rows(reader, branch_ptr, probability, lines, tolerance=self.tolerance),
+            probability=reader.rows(branch_ptr, probability, lines, tolerance=self.tolerance),
             rewards={
                 name: [self._sum(paid.get(key, Fraction(0))) for key in keys] for name, paid in self.rewards.items()
             },
@@ -386,7 +370,7 @@ class _Transitions:
             start=start,
             actions=[self.action.get(key, "") for key in keys],
             states=states,
-            warnings=tuple(self.idle),
+            warnings=(*self.idle, *reader.notes),
         )
 
 

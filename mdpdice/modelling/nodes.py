@@ -343,7 +343,7 @@ def when(cond: bool | Expr, then: Any, otherwise: Any = _MISSING) -> Any:
     chooses between two edges or two nodes.
 
     A bool chooses at once.  An expression over counters, such as ``self.points < self.cap``,
-    chooses while playing; that is no decision and takes no step.
+    chooses while playing; that is not a decision and takes no step.
 
     Parameters
     ----------

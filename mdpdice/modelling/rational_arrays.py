@@ -206,7 +206,7 @@ def _compare(op: str, first: Column, second: Column) -> Column:
         return Column(COMPARISONS[op](first.whole(), second.whole()), defined=defined)
     if first.converts() and second.converts():
         return Column(COMPARISONS[op](first.floats(), second.floats()), defined=defined)
-    # An exact number beside a float, and it is no float itself: compared one by one, as Python does.
+    # An exact number beside a float, and not a float itself: compared one by one, as Python does.
     lefts, rights = np.broadcast_arrays(first.objects(), second.objects())
     pairs = zip(lefts.ravel(), rights.ravel(), strict=True)
     data = np.array([COMPARISONS[op](left, right) for left, right in pairs], dtype=bool)

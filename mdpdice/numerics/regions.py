@@ -88,7 +88,7 @@ def can_reach(network: Network, goal: Bools, keep: Bools | None = None) -> Bools
 def reached_by_all(network: Network, goal: Bools) -> Bools:
     """Nodes from which every policy reaches the goal with probability one.
 
-    They are those from which no play comes to a trap: an end that is no goal, or an
+    They are those from which no play comes to a trap: an end that is not a goal, or an
     end component, where play can stay for ever.
     """
     # Play stops at a goal, so what comes after it does not count.

@@ -99,7 +99,7 @@ def _infinite_policy(network: Network, component: Ints, rich: Bools, infinite: B
 def missing_policy(network: Network, goal: Bools) -> Ints:
     """Return a policy that misses the goal with positive probability wherever some policy does; -1 elsewhere.
 
-    It goes to an end that is no goal, or to a place where play can stay, and stays there.
+    It goes to an end that is not a goal, or to a place where play can stay, and stays there.
     """
     source, dst = network.source, network.dst
     before = ~goal[source]

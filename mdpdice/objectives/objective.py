@@ -51,7 +51,8 @@ LISTED = 8
 """Most targets that the text of an objective names."""
 
 
-def _sense(value: Any) -> Sense | None:
+def optional_sense(value: Any) -> Sense | None:
+    """Return a sense, or None."""
     return None if value is None else checked_sense(value)
 
 
@@ -131,7 +132,7 @@ def asked(model: Any, objective: Objective | None = None, sense: Sense | None = 
     """Return what counts in a model, by default the total; with its own sense, or `sense`, or that of the model."""
     if not isinstance(model, Game | Network | Lattice):
         raise GameError(f"{model!r} is neither a Game nor a Network; a class needs to be called: MyGame()", value=model)
-    sense = _sense(sense)
+    sense = optional_sense(sense)
     if objective is None:
         return Total(sense or sense_of(model))
     if isinstance(objective, Objective):
@@ -189,7 +190,7 @@ class Total(Objective):
         What the player to move wants, by default what the game says.
     """
 
-    sense: Sense | None = attrs.field(default=None, converter=_sense)
+    sense: Sense | None = attrs.field(default=None, converter=optional_sense)
 
     def __str__(self) -> str:
         return "total"
@@ -224,7 +225,7 @@ class Discounted(Objective):
     """
 
     discount: Fraction = attrs.field(converter=_discount, repr=number_text)
-    sense: Sense | None = attrs.field(default=None, converter=_sense)
+    sense: Sense | None = attrs.field(default=None, converter=optional_sense)
 
     def __str__(self) -> str:
         return f"discounted:{number_text(self.discount)}"
@@ -257,7 +258,7 @@ class Horizon(Objective):
     """
 
     decisions: int = attrs.field(converter=_decisions)
-    sense: Sense | None = attrs.field(default=None, converter=_sense)
+    sense: Sense | None = attrs.field(default=None, converter=optional_sense)
 
     def __str__(self) -> str:
         return f"horizon:{self.decisions}"
@@ -288,7 +289,7 @@ class Reach(Objective):
 
     targets: States = attrs.field(validator=_states)
     avoiding: States = attrs.field(default=(), validator=_states)
-    sense: Sense | None = attrs.field(default=None, converter=_sense)
+    sense: Sense | None = attrs.field(default=None, converter=optional_sense)
 
     def __str__(self) -> str:
         avoiding = "" if self.avoiding == () else f" avoiding {_listed(self.avoiding)}"
@@ -318,7 +319,7 @@ class UntilReward(Objective):
     """
 
     targets: States = attrs.field(validator=_states)
-    sense: Sense | None = attrs.field(default=None, converter=_sense)
+    sense: Sense | None = attrs.field(default=None, converter=optional_sense)
 
     def __str__(self) -> str:
         return f"until-reward:{_listed(self.targets)}"
@@ -404,7 +405,7 @@ class Utility(OfPayoff):
     """
 
     function: Callable[[float], Any] = attrs.field(validator=_utility)
-    sense: Sense | None = attrs.field(default=None, converter=_sense)
+    sense: Sense | None = attrs.field(default=None, converter=optional_sense)
 
     def __str__(self) -> str:
         return f"utility:{_named(self.function)}"
@@ -440,7 +441,7 @@ class _OfThreshold(OfPayoff):
     _kind: ClassVar[str]
 
     threshold: Any = attrs.field(converter=_number, validator=_threshold)
-    sense: Sense | None = attrs.field(default=None, converter=_sense)
+    sense: Sense | None = attrs.field(default=None, converter=optional_sense)
 
     def __str__(self) -> str:
         return f"{self._kind}:{self.threshold if self._endless else number_text(self.threshold)}"

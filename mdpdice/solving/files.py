@@ -1,7 +1,7 @@
 """Solutions as files: sealed archives (`mdpdice.archives`) that are certified again when they are read.
 
-A file holds the values and the policy (of a lattice its stored values), and which problem they answer; it is no
-proof.  Whoever reads it gives the game (and the objective) again.  The problem is made again and compared by its
+A file holds the values and the policy (of a lattice its stored values), and which problem they answer; it proves
+nothing.  The reader gives the game (and the objective) again.  The problem is made again and compared by its
 digest, the answer is carried down to the canonical problem, and from there it takes the way of any answer that a
 solver proposes: it is certified, or it comes out as uncertified, whatever the file claims.
 """

@@ -31,6 +31,7 @@ from mdpdice.numerics.regions import FAST_PATH_FROM_EDGES, largest_component
 from mdpdice.objectives.objective import Objective, Total, asked
 from mdpdice.objectives.oversights import noted
 from mdpdice.objectives.reductions import Lowering, unroll
+from mdpdice.objectives.risk import Searched
 from mdpdice.solving.checkpoints import Checkpoint
 from mdpdice.solving.estimate import SearchPlan, game_solver
 from mdpdice.solving.interruption import Interrupts
@@ -44,6 +45,7 @@ from mdpdice.solving.lattice_route import (
 )
 from mdpdice.solving.problem import Problem, library_version, lift, prepare
 from mdpdice.solving.proposal import check_candidate, propose
+from mdpdice.solving.threshold_search import SearchOfThresholds
 
 S = TypeVar("S", bound=Hashable)
 A = TypeVar("A", bound=Hashable)
@@ -115,7 +117,7 @@ def solve(
     checkpoint : path or str, optional
         Folder where a long solve keeps what it has done, or a URL that fsspec knows (``mdpdice[remote]``): every
         layer, stage or component, or the state of an iteration every `checkpoint_seconds` and when it is
-        interrupted.  If it is there already the solve goes on from it, to the same bits; a folder with wrong
+        interrupted.  If it already exists, the solve continues from it, to the same bits; a folder with wrong
         numbers costs time, no more.  It stays until you delete it.
     checkpoint_seconds : float
         Largest number of seconds between two writes of a state.
@@ -167,13 +169,16 @@ def plan(
     horizon: int | None = None,
     max_states: int = 10_000_000,
     run: Run | None = None,
-) -> FlatPlan | LatticePlan | SearchPlan:
+) -> FlatPlan | LatticePlan | SearchPlan | SearchOfThresholds:
     """Choose how a question is answered: on a network, on a lattice, or by a search of the game."""
     __tracebackhide__ = True
     run = Run() if run is None else run
     chosen, searcher = asked(game, objective, sense), game_solver(solver)
     if searcher is not None:
         return SearchPlan(game, chosen, horizon, searcher)
+    if isinstance(chosen, Searched) and chosen.searched:
+        one = functools.partial(plan, solver=solver, horizon=horizon, max_states=max_states, run=run)
+        return SearchOfThresholds(game, chosen, max_states, one, EXACT_UP_TO_NODES * (solver == "auto"), EXACT_SECONDS)
     if isinstance(game, Lattice):
         if horizon is not None or solver != "auto":
             what = f"solver={solver!r}" if horizon is None else "a horizon"

@@ -91,7 +91,7 @@ def prepare(
     __tracebackhide__ = True
     run = Run() if run is None else run
     chosen = asked(game, objective)
-    network = game if isinstance(game, Network) else _explored(game, chosen, max_states, run, lattice)
+    network = game if isinstance(game, Network) else explored(game, chosen, max_states, run, lattice)
     if horizon is not None:
         if isinstance(chosen, Horizon):
             raise GameError("the horizon is given twice: in the objective and as horizon=", value=horizon)
@@ -118,9 +118,8 @@ def _refuse_vast(network: Network) -> None:
         raise HorizonRangeError(msg, value=network.horizon, limit=fits)
 
 
-def _explored(
-    game: Game[Any, Any], objective: Objective, max_states: int, run: Run, lattice: Lattice | None
-) -> Network:
+def explored(game: Game[Any, Any], objective: Objective, max_states: int, run: Run, lattice: Lattice | None) -> Network:
+    """Return the network of a game, with its rewards kept apart where their sum counts."""
     __tracebackhide__ = True
     network = explore(game, max_states=max_states, progress=run.watch, lattice=lattice)
     if network.averaged and isinstance(objective, OfPayoff):

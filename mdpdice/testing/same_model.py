@@ -6,7 +6,7 @@ any more (the coarsest stable partition, or strong bisimulation).  The networks 
 copies if the starts have one colour and no colour occurs on one side only.  All numbers are compared as
 rationals.  So a state that another declaration splits into several with the same future is no
 difference, which is what shows that merging them was right.  Nor is a chance node inside another one's
-option whose branches all lead to one place: that is no chance, and the option may as well lead there.
+option whose branches all lead to one place: that is not chance, and the option may as well lead there.
 
 Reference: P. C. Kanellakis and S. A. Smolka, "CCS expressions, finite state processes, and three
 problems of equivalence", Information and Computation 86 (1990), 43-68; K. G. Larsen and A. Skou,

@@ -74,7 +74,7 @@ def test_help_on_a_parameter_that_cannot_be_written(run, write):
 
 def test_the_tree_tells_its_estimate(run):
     text = " ".join(run("tree", "--help").output.split())
-    assert "without one of its own counts half of its total there, which is 0 in most games" in text
+    assert "A game without estimates counts half of its total there, which is 0 in most games" in text
     assert "Without a STATE the tree begins at the start" in text
 
 

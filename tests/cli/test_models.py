@@ -144,7 +144,7 @@ def test_nothing_is_written_over(run, tmp_path):
     (tmp_path / "test_mine.py").write_text("precious", "utf-8")
     result = run("new", "mine", "--folder", tmp_path)
     assert result.exit_code == 1
-    assert "is there already" in result.output
+    assert "already exists" in result.output
     assert [path.name for path in tmp_path.iterdir()] == ["test_mine.py"]
 
 

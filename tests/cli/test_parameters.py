@@ -144,7 +144,7 @@ def test_dashes_may_stand_for_underscores():
 @pytest.mark.parametrize(
     ("pair", "message"),
     [
-        ("whole=1.5", "-p whole=1.5: allowed is a whole number"),
+        ("whole=1.5", "-p whole=1.5: expected a whole number"),
         ("whole=", "a whole number"),
         ("real=nan", "a number"),
         ("real=1/0", "a number"),

@@ -214,11 +214,11 @@ def test_two_players_simulated(run):
 
 def test_simulated_text(run):
     text = run("simulate", "pig-turn", "--policy", "hold-at:20", "--plays", 1000).output
-    for label in ("mean ", "95 % sure ", "exact value   8.14179489", "mean - exact ", "P(bust) "):
+    for label in ("mean ", "95 % interval ", "exact value    8.14179489", "mean - exact ", "P(bust) "):
         assert label in text
     one = run("simulate", "pig-turn", "--plays", 1)
     assert one.exit_code == 0
-    assert "sure" not in one.output
+    assert "95 %" not in one.output
     assert answer(run("simulate", "pig-turn", "--plays", 1, "--json"))["confidence"]["low"] is None
 
 

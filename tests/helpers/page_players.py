@@ -14,7 +14,7 @@ def begin(page: Any, file: Path, seats: list[str], *, seed: int = 1, rounds: int
     page.goto(file.as_uri())
     page.wait_for_selector("#play")
     for _ in seats[page.locator(".seats select").count() :]:
-        page.get_by_role("button", name="Add somebody").click()
+        page.get_by_role("button", name="Add a player").click()
     for at, seat in enumerate(seats):
         page.select_option(f"#seat-{at}", seat)
     page.fill("#rounds", str(rounds))

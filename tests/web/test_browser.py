@@ -145,7 +145,7 @@ def test_a_match_against_bob_at_the_server(browser):
             page = opened(browser, 1280)
             page.goto(f"{address}?game=school")
             page.wait_for_selector("#play")
-            page.get_by_role("button", name="Add somebody").click()
+            page.get_by_role("button", name="Add a player").click()
             page.select_option("#seat-1", "bob")
             page.click("#play")
             page.wait_for_selector("#match:not([hidden])")

@@ -25,7 +25,7 @@ export function drawChart(chart) {
   return el("figure", el("figcaption", chart.title), scrolled(chart.title, chart.columns, rows));
 }
 
-/** Areas differ in their patterns, so that nobody needs to tell colours apart. @param {MapChart} chart */
+/** Areas differ in their patterns, so that they can be told apart without colours. @param {MapChart} chart */
 function drawMap({ title, x, y, cells, names, at }) {
   const [wide, high] = [(RIGHT - LEFT) / x.values.length, LEVEL / y.values.length];
   const top = (/** @type {number} */ row) => LEVEL - (row + 1) * high;

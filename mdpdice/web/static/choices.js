@@ -65,7 +65,7 @@ function drawGoals({ goals }) {
   return el("p.goals", Object.entries(goals).map(([name, part]) => `${name}: ${shownNumber(part, true)}`).join(" · "));
 }
 
-/** Real dice that somebody threw beside the screen: one tap for a throw, or a tap for every die.
+/** Real dice thrown beside the screen: one tap for a throw, or a tap for every die.
  * @param {View} view @param {Face[]} tapped @param {(tapped: Face[]) => void} tap
  * @param {(outcome: number | Face[]) => void} roll */
 export function drawOwnDice(view, tapped, tap, roll) {

@@ -36,7 +36,7 @@ function setProperty(made, name, value) {
   }
 }
 
-/** A button; its key finds it again after everything was drawn anew.
+/** A button; its key finds it again after everything was redrawn.
  * @param {string} kind @param {string} key @param {() => void} press @param {...Given} given */
 export function button(kind, key, press, ...given) {
   return el(`button${kind}`, { type: "button", "data-key": key, onclick: press }, ...given);

@@ -1,5 +1,5 @@
 // @ts-check
-/** The engine of a page that is one file: plays, advises and reviews with the data in the page, and asks nobody. */
+/** The engine of a page that is one file: plays, advises and reviews with the data in the page, without a server. */
 
 import { Model } from "./evaluate.js";
 import { Future } from "./future.js";
@@ -99,13 +99,13 @@ class FileEngine {
     if (event.words) this.match.lines.push((event.kind === "roll" ? "  " : who) + event.words);
   }
 
-  /** Who sits where, for people. */
+  /** The names of the seats, for people. */
   names() {
     const plain = this.asked.seats.map((seat) => ({ human: "you", optimal: "best play" })[seat] ?? seat);
     return new Set(plain).size < plain.length ? plain.map((_, seat) => `player ${seat + 1}`) : plain;
   }
 
-  /** Play on until somebody has to act. */
+  /** Play on until a person has to act. */
   async onward() {
     for (;;) {
       const { play } = this;
@@ -132,7 +132,7 @@ class FileEngine {
     return this.throws[this.play.own(0)];
   }
 
-  /** Let the next one play, who is not done yet; false: there is nobody. */
+  /** Let the next unfinished seat play; false: there is none. */
   pass() {
     const next = this.plays.map((_, i) => (this.match.current + i + 1) % this.plays.length).find((i) => !this.plays[i].now.over);
     if (next === undefined || next === this.match.current) return false;
@@ -205,7 +205,7 @@ class FileEngine {
     return this.onward();
   }
 
-  /** Tell what one's own dice show. @param {number | (string | number)[]} what the number of an outcome, or the faces */
+  /** Enter what your own dice show. @param {number | (string | number)[]} what the number of an outcome, or the faces */
   async roll(what) {
     if (!this.waits("dice")) throw new Error("Nothing is to be rolled now.");
     const roll = Array.isArray(what) ? this.dice.find(what) : what;
@@ -337,7 +337,7 @@ class FileEngine {
     })])) : null;
   }
 
-  /** The strategy as tables, or as a map over two counters where somebody decides. */
+  /** The strategy as tables, or as a map of the decisions over two counters. */
   async chart() {
     const { play, data, model } = this;
     if (data.charts.length) return data.charts;

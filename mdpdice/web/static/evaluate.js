@@ -211,7 +211,7 @@ export class Model {
     return this.children.subarray(this.begin[node], this.begin[node + 1]);
   }
 
-  /** What a node comes to where conditions are settled; -1: the option is not there. @param {number} node @param {Position} at */
+  /** The node that a node stands for once conditions are settled; -1: the option is not available. @param {number} node @param {Position} at */
   settled(node, at) {
     let found = node;
     while (found >= 0 && this.kind[found] === WHEN) {
@@ -228,7 +228,7 @@ export class Model {
   }
 
   /**
-   * The options of a decision: their place in it, their nodes, and what they are worth to who decides.
+   * The options of a decision: their place in it, their nodes, and what they are worth to the player who decides.
    * @param {number} node @param {Position} at
    */
   options(node, at) {
@@ -243,12 +243,12 @@ export class Model {
     return this.options(node, at).reduce((best, one) => (one.worth > best.worth ? one : best));
   }
 
-  /** Whether less is better for who decides. @param {number} node */
+  /** Whether less is better for the player who decides. @param {number} node */
   wantsLess(node) {
     return (this.numbers[0][node] === 1) !== (this.data.sense === "min");
   }
 
-  /** What a node is worth to who is to move, NaN where play does not come. @param {number} node @param {Position} at @param {number} stamp @returns {number} */
+  /** What a node is worth to the player to move, NaN where play does not come. @param {number} node @param {Position} at @param {number} stamp @returns {number} */
   worth(node, at, stamp) {
     if (this.stamps[node] === stamp) return this.worths[node];
     const [kind, first, last] = [this.kind[node], this.begin[node], this.begin[node + 1]];

@@ -58,7 +58,7 @@ export class Future {
     const key = at.state * this.model.points + at.index;
     const known = this.known.get(key);
     if (known !== undefined) return known;
-    this.known.set(key, null); // who comes back here goes round, and that is not followed
+    this.known.set(key, null); // a play that comes back here cycles, and is not followed
     const found = this.of(this.model.roots[at.state], at);
     if (found || this.left >= 0) this.known.set(key, found);
     else this.known.delete(key);

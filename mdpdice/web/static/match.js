@@ -1,5 +1,5 @@
 // @ts-check
-/** One play of a game, move by move: where it stands, what can be done, and how it is told. */
+/** One play of a game, move by move: where it stands, what can be done, and the words for it. */
 
 import { CHANCE, DECIDE, END, GO, PASS } from "./evaluate.js";
 
@@ -234,7 +234,7 @@ export class Play {
     return { words, lost, faces: seen && this.throws[from].faces(roll) };
   }
 
-  /** Go on to where somebody decides, something is thrown, or it is over. */
+  /** Go on to the next decision or throw, or to the end. */
   proceed() {
     const { model, now } = this;
     for (let moves = 0; !now.over && this.kind !== DECIDE && this.kind !== CHANCE; moves++) {
@@ -254,7 +254,7 @@ export class Play {
     }
   }
 
-  /** How an end is told. @param {number} payoff */
+  /** The words for an end. @param {number} payoff */
   ended(payoff) {
     if (this.own(1) >= 0) return this.spoken(this.own(1));
     if (this.model.data.total === 1 && (payoff === 0 || payoff === 1)) return payoff ? "wins" : "loses";

@@ -112,7 +112,7 @@ class Page {
       if (moves !== this.moves) return;
       [this.advice, this.worth] = [advice, worth || null];
     } catch (error) {
-      if (moves === this.moves) throw error; // else somebody went on before the answer came
+      if (moves === this.moves) throw error; // else the match went on before the answer came
     }
     if (byId("now").hasChildNodes()) this.draw();
   }
@@ -190,7 +190,7 @@ class Page {
     byId("table").classList.toggle("fresh", this.news.some(({ kind }) => kind === "roll"));
   }
 
-  /** Put the focus on a place that is drawn anew, else where something can be done. @param {string} key */
+  /** Put the focus on a place that was redrawn, else where something can be done. @param {string} key */
   focus(key) {
     const same = /^(place|back|face)/.test(key) ? byId("match").querySelector(`[data-key="${key}"]`) : null;
     const thrown = byId("now").querySelector('[data-key="thrown"]:enabled');

@@ -62,7 +62,7 @@ const KINDS = {
   },
 };
 
-/** A part with its label; a kind that nobody knows yet is shown as a note.
+/** A part with its label; an unknown kind is shown as a note.
  * @param {Part} part @param {Tapping | null} [tapping] @param {Worth} [worths] */
 export function drawPart(part, tapping = null, worths = null) {
   const brought = (part.points ?? []).filter((one) => one !== null);

@@ -31,7 +31,7 @@ class Remote {
   /** Told how far solving is, whatever asked for it. @type {Engine["progress"]} */
   progress = null;
 
-  /** Sit down at a table again, after the page was loaded anew. @param {string} id */
+  /** Sit down at a table again, after the page was reloaded. @param {string} id */
   async resume(id) {
     if (!id) return;
     try {

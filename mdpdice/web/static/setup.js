@@ -6,7 +6,7 @@ import { byId, button, capital, el } from "./dom.js";
 /** @import { Content } from "./dom.js" */
 /** @import { GameSetup, Parameter, Setup, Start } from "./types.js" */
 
-/** A solitaire game takes so many side by side. */
+/** At most this many play a solitaire game side by side. */
 const SEATS = 4;
 /** @type {Record<string, string>} */
 const WHO = { human: "A person", optimal: "Best play", random: "Random play", lookahead: "Looking ahead" };
@@ -37,7 +37,7 @@ function fieldsOf(game) {
     seats.append(drawSeat(game, seats.children.length));
     more.toggleAttribute("disabled", seats.children.length >= SEATS);
     seats.lastElementChild?.querySelector("select")?.focus();
-  }, "Add somebody who plays the same beside you");
+  }, "Add a player beside you, in the same game");
   const rounds = { id: "rounds", type: "number", min: 1, max: 99, value: 1, required: true };
   const seed = { id: "seed", type: "number", min: 0, max: 4294967295, placeholder: "any" };
   const fields = [

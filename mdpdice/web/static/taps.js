@@ -46,7 +46,7 @@ export class Taps {
     return new Set(placesOf(part).filter((place) => chosen.includes(place) || leads(place)));
   }
 
-  /** Tap a place, or let it go.  What was an action and is none any more loses what hung on the place that went.
+  /** Tap a place, or let it go.  Where that was an action and no longer is one, what depended on the place goes too.
    * @param {Part} part @param {number} place */
   toggle(part, place) {
     if (part !== this.part) this.clear();

@@ -1,4 +1,4 @@
-"""The pass line of craps, from the tutorial: nobody decides, and play may go round and round."""
+"""The pass line of craps, from the tutorial: no decisions, and play may cycle."""
 
 import attrs
 

@@ -168,7 +168,7 @@ def test_texts():
     [
         ("dice=1,2,3,6,6 rerolls=2", "write open="),
         ("open=pair open=set dice=1,2,3,6,6 rerolls=2", "write open="),
-        ("open=pairs dice=1,2,3,6,6 rerolls=2", "no combination; choose"),
+        ("open=pairs dice=1,2,3,6,6 rerolls=2", "not a combination; choose"),
         ("open=pair,pair dice=1,2,3,6,6 rerolls=2", "named twice"),
         ("open=set dice=1,2,3,6,6 rerolls=2", "set is not open in this game"),
         ("open=pair dice=1,2,3,6 rerolls=2", "4 dice"),
