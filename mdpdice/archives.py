@@ -48,18 +48,23 @@ _CHUNK = 1 << 20
 def write_archive(path: str | os.PathLike[str], members: Mapping[str, NDArray[Any]]) -> None:
     """Write arrays to a sealed file, which is replaced at once or not at all."""
     with replaced(Path(path)) as file:
-        with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
-            archive.comment = _SEAL + b"0" * _HEX
-            for name, array in members.items():
-                # A fixed date: the same arrays give the same file.
-                info = zipfile.ZipInfo(f"{name}.npy", date_time=(1980, 1, 1, 0, 0, 0))
-                # Arrays in columns, as fancy indexing makes them, are not read again.
-                rows = np.ascontiguousarray(array)
-                with archive.open(info, "w", force_zip64=True) as member:
-                    npy.write_array(member, rows, version=(1, 0), allow_pickle=False)
-        seal = _hash(file, file.tell() - _HEX)
-        file.seek(-_HEX, os.SEEK_END)
-        file.write(seal)
+        seal(file, members)
+
+
+def seal(file: IO[bytes], members: Mapping[str, NDArray[Any]]) -> None:
+    """Write arrays to an empty file that is open for reading and writing, and seal it."""
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
+        archive.comment = _SEAL + b"0" * _HEX
+        for name, array in members.items():
+            # A fixed date: the same arrays give the same file.
+            info = zipfile.ZipInfo(f"{name}.npy", date_time=(1980, 1, 1, 0, 0, 0))
+            # Arrays in columns, as fancy indexing makes them, are not read again.
+            rows = np.ascontiguousarray(array)
+            with archive.open(info, "w", force_zip64=True) as member:
+                npy.write_array(member, rows, version=(1, 0), allow_pickle=False)
+    found = _hash(file, file.seek(0, os.SEEK_END) - _HEX)
+    file.seek(-_HEX, os.SEEK_END)
+    file.write(found)
 
 
 def text_member(data: Any) -> NDArray[np.uint8]:
@@ -179,10 +184,10 @@ class Archive:
         except Exception as error:
             raise self.corrupt(field, f"{type(error).__name__}: {error}") from error
 
-    def read(self) -> dict[str, NDArray[Any]]:
-        """Return the members, after the seal was found to be right."""
-        with Path(self.path).open("rb") as file:
-            size = os.fstat(file.fileno()).st_size
+    def read(self, opened: IO[bytes] | None = None) -> dict[str, NDArray[Any]]:
+        """Return the members of the file, which may be open already, after the seal was found to be right."""
+        with Path(self.path).open("rb") if opened is None else contextlib.nullcontext(opened) as file:
+            size = file.seek(0, os.SEEK_END)
             if size > MAX_BYTES:
                 raise self.corrupt("size", f"it has {size:,} bytes, more than {MAX_BYTES:,}")
             file.seek(max(0, size - _HEX - len(_SEAL)))

@@ -157,7 +157,16 @@ class Run:
     def save(self, arrays: Mapping[str, NDArray[Any]], iterations: int, *, now: bool = False) -> None:
         """Keep the state of the solve, if it is time to (or `now`, because the solve is stopped)."""
         if self.checkpoint is not None and (now or self.checkpoint.due()):
-            self.checkpoint.save(arrays, iterations)
+            self.checkpoint.put("state", arrays, iterations)
+
+    def steps(self) -> Iterator[Mapping[str, NDArray[Any]]]:
+        """Iterate over what an earlier solve kept with `step`, before the first one is kept."""
+        return iter(()) if self.checkpoint is None else self.checkpoint.steps("steps")
+
+    def step(self, make: Callable[..., Mapping[str, NDArray[Any]]], *arguments: Any) -> None:
+        """Keep one more step of the solve, the arrays that `make` gives, which do not change any more."""
+        if self.checkpoint is not None:
+            self.checkpoint.add("steps", make(*arguments))
 
     def tell(self, phase: str, **numbers: float) -> None:
         """Report progress, if a callback is set."""

@@ -226,7 +226,7 @@ class SolveInterrupted(MdpDiceError):  # noqa: N818 - a stop that was asked for 
         What was reached so far: a `Solution` with bounds, or the candidate of a solver
         that was called by itself; None if there is nothing yet.
     checkpoint : str or None
-        The file that a later solve can resume from.
+        The folder, or URL, that a later solve can go on from.
     """
 
     partial: Any = None

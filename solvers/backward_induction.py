@@ -6,7 +6,7 @@ guarantees, and the literature.
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import attrs
 import numpy as np
@@ -46,7 +46,9 @@ class BackwardInduction(AlwaysAvailable):
     """
 
     name: ClassVar[str] = "backward-induction"
-    features: ClassVar[frozenset[Feature]] = frozenset({Feature.DISCOUNT, Feature.TWO_PLAYER, Feature.HORIZON})
+    features: ClassVar[frozenset[Feature]] = frozenset(
+        {Feature.DISCOUNT, Feature.TWO_PLAYER, Feature.HORIZON, Feature.CHECKPOINT}
+    )
 
     @traced
     def solve(self, problem: Network, run: Run) -> Candidate:
@@ -56,7 +58,12 @@ class BackwardInduction(AlwaysAvailable):
         order = _backward_order(problem)
         value, policy = np.zeros(problem.n_nodes), np.full(problem.n_nodes, -1, dtype=np.int64)
         run.offer(lambda: Candidate(value, policy))
-        _sweep(bellman(problem), order, value, value, policy, run)
+        done = 0
+        for step in run.steps():
+            nodes = order[done : done + CHUNK]
+            value[nodes], policy[nodes] = step["value"], step["policy"]
+            done += CHUNK
+        _sweep(bellman(problem), order[done:], value, value, policy, run, keep=True)
         return Candidate(value, policy, iterations=1)
 
 
@@ -72,30 +79,42 @@ def _stages(problem: Network, horizon: int, run: Run) -> Candidate:
     value[:, problem.kind == Kind.END] = problem.payoff[problem.kind == Kind.END]
     policy = np.full((horizon + 1, problem.n_nodes), -1, dtype=np.int64)
     run.offer(lambda: Candidate(value, policy))
-    if problem.n_nodes >= CHUNK:
-        for k in range(horizon + 1):
-            if k > 0:
-                _sweep(operator, decisions, value[k - 1], value[k], policy[k], run)
-            _sweep(operator, chance, value[k], value[k], policy[k], run)
-            run.tell("solve", done=k, total=horizon)
-        return Candidate(value, policy, iterations=horizon + 1)
     # Stages of few nodes are many, and calling a kernel for each takes longer than they do.
-    at_once = CHUNK // (1 + problem.n_nodes)
-    for first in range(0, horizon + 1, at_once):
+    at_once = max(1, CHUNK // (1 + problem.n_nodes))
+    done = 0
+    for step in run.steps():
+        value[done : done + at_once], policy[done : done + at_once] = step["value"], step["policy"]
+        done += at_once
+    for first in range(done, horizon + 1, at_once):
         run.check()
         after = min(first + at_once, horizon + 1)
-        kernels.backup_stages(*operator.edges, unsigned(decisions), unsigned(chance), value, policy, first, after)
+        if problem.n_nodes < CHUNK:
+            kernels.backup_stages(*operator.edges, unsigned(decisions), unsigned(chance), value, policy, first, after)
+        else:
+            if first > 0:
+                _sweep(operator, decisions, value[first - 1], value[first], policy[first], run)
+            _sweep(operator, chance, value[first], value[first], policy[first], run)
+        run.step(_rows, value, policy, slice(first, after))
         run.tell("solve", done=after - 1, total=horizon)
     return Candidate(value, policy, iterations=horizon + 1)
 
 
-def _sweep(operator: Operator, nodes: Ints, source: Floats, value: Floats, policy: Ints, run: Run) -> None:
+def _sweep(
+    operator: Operator, nodes: Ints, source: Floats, value: Floats, policy: Ints, run: Run, *, keep: bool = False
+) -> None:
     from mdpdice.numerics.kernels import bellman as kernels
 
     for first in range(0, len(nodes), CHUNK):
         run.check()
-        kernels.backup(*operator.edges, unsigned(nodes[first : first + CHUNK]), source, value, policy)
+        these = nodes[first : first + CHUNK]
+        kernels.backup(*operator.edges, unsigned(these), source, value, policy)
+        if keep:
+            run.step(_rows, value, policy, these)
         run.tell("solve", nodes=min(first + CHUNK, len(nodes)), of=len(nodes))
+
+
+def _rows(value: Floats, policy: Ints, at: Any) -> dict[str, Any]:
+    return {"value": value[at], "policy": policy[at]}
 
 
 def _backward_order(problem: Network, keep: Bools | None = None) -> Ints:

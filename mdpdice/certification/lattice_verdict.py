@@ -7,7 +7,7 @@ from collections.abc import Callable
 import attrs
 import numpy as np
 
-from mdpdice.certification.checking.lattice import Claim, verify_lattice
+from mdpdice.certification.checking.lattice import Claim, Found, verify_lattice
 from mdpdice.lattices.reachable_layers import Layers
 from mdpdice.networks.network import Floats
 
@@ -22,22 +22,23 @@ class LatticeVerdict:
 
 
 def certify_lattice(
-    layers: Layers, stored: Floats, epsilon: float, check: Callable[[], None] | None = None
+    layers: Layers, stored: Floats, epsilon: float, check: Callable[[], None] | None = None, found: Found | None = None
 ) -> LatticeVerdict:
     """Verify the stored values of a lattice, of shape (entries, points of the grid), NaN where play cannot come.
 
     `epsilon` is the largest relative width of an interval; `check` is called between layers, and may raise to give up.
+    `found` is that of `verify_lattice`.
     """
     ranks = layers.ranks
     claim = Claim(layers.program.entries, stored, ranks.layer, ranks.inner)
-    found = verify_lattice(layers.lattice, claim, check)
-    both = found.optimal + found.policy
+    widths = verify_lattice(layers.lattice, claim, check, found)
+    both = widths.optimal + widths.policy
     width = 0.0
     for layer in layers.layers:
         # The smallest value decides; all but a few are larger than 1, or all are smaller.
         here = np.abs(stored[:, layer.points][layers.reached[:, layer.points]])
         width = max(width, float(both[layer.number]) / max(1.0, float(here.min(initial=np.inf))))
-    reason = found.reason
+    reason = widths.reason
     if not reason and not width <= epsilon:
         reason = f"the intervals have relative width {width:.3g}, more than {epsilon:.3g}"
-    return LatticeVerdict(np.maximum(found.optimal, found.policy), width, reason)
+    return LatticeVerdict(np.maximum(widths.optimal, widths.policy), width, reason)

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 import click
 
 from mdpdice.cli.case import Case
 from mdpdice.cli.game_command import Answer, game_command
-from mdpdice.cli.options import NewFile, objective_options, question_options, solver_option
+from mdpdice.cli.options import objective_options, question_options, solver_option
 from mdpdice.cli.text import aligned
 from mdpdice.cli.values import after, infinite_data, value_data, value_rows, work_rows
+
+if TYPE_CHECKING:
+    from mdpdice.answers.solution import Solution
 
 
 @game_command()
@@ -19,9 +23,8 @@ from mdpdice.cli.values import after, infinite_data, value_data, value_rows, wor
 @solver_option
 @click.option(
     "--checkpoint",
-    type=NewFile(),
-    metavar="PATH",
-    help="Keep the state of a long solve in this file; after a stop the same command continues from there.",
+    metavar="DIR",
+    help="Keep what a long solve has done in this folder or URL; after a stop the same command continues from there.",
 )
 def solve(case: Case, solver: str, checkpoint: str | None) -> Answer:
     """Solve a game and prove how far the answer can be off.
@@ -30,14 +33,25 @@ def solve(case: Case, solver: str, checkpoint: str | None) -> Answer:
     """
     summary: Iterable[str] = ()
     if reason := case.infinite():
-        told, notes = infinite_data(reason), case.notes(but=reason)
+        told, notes = {**infinite_data(reason), "values_digest": None}, case.notes(but=reason)
     else:
         solution = case.solve(solver, checkpoint=checkpoint)
         case.keep(solution, solver)
         told, notes = value_data(solution), case.notes(solution)
+        told |= {"values_digest": _digest(solution)}
+        told |= {key: value for key, value in solution.details.items() if key == "resumed_layers"}
         # What a game says in its own words is about its total.
         if solution.proved and case.objective is None:
             summary = case.look.summary(solution)
     data = {**case.data(), **told, "notes": notes, "summary": list(summary)}
     rows = [*case.rows(), *value_rows(data), *work_rows(data)]
     return Answer(data, [aligned(rows), *after(data)], data["value"] is not None)
+
+
+def _digest(solution: Solution) -> str:
+    """Return a digest of the values: where it is the same, all bits are."""
+    from mdpdice.answers.grid_values import GridValues
+    from mdpdice.solving.checkpoints import values_digest
+
+    table = solution.table
+    return values_digest(table.stored if isinstance(table, GridValues) else table.values)

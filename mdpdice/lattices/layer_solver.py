@@ -78,9 +78,9 @@ def solve_layers(layers: Layers, run: Run, *, max_sweeps: int = 100_000) -> tupl
     place = np.empty(layers.lattice.size if layers.cyclic else 0, dtype=layers.lattice.point_type)
     rows = _rows(layers.program)
     work = _Work(layers, values, place, rows, *_reads(layers.program, rows), run, max_sweeps)
-    most, ahead = 1, None
+    (done, most), ahead = _resumed(work), None
     with workers() as pool:
-        for at in range(len(layers.layers) - 1, -1, -1):
+        for at in range(len(layers.layers) - 1 - done, -1, -1):
             layer = layers.layers[at]
             run.check()
             if layer.part is None:
@@ -96,6 +96,7 @@ def solve_layers(layers: Layers, run: Run, *, max_sweeps: int = 100_000) -> tupl
                 for sweeps in in_parallel(pool, partial(_iterate, work), groups):
                     most = max(most, sweeps)
             run.tell("solve", layers=len(layers.layers) - at, of=len(layers.layers))
+            run.step(work.kept, layer, most)
     return values, most
 
 
@@ -112,6 +113,30 @@ class _Work:
     used: Ints
     run: Run
     max_sweeps: int
+
+    def kept(self, layer: Layer, sweeps: int) -> dict[str, Any]:
+        """Return what a checkpoint keeps of a layer."""
+        values = self.values[:, layer.points][self.layers.reached[:, layer.points]]
+        return {"values": values, "sweeps": np.array([sweeps])}
+
+
+def _resumed(work: _Work) -> tuple[int, int]:
+    """Fill in what an earlier solve has done: how many layers, and its largest number of sweeps."""
+    layers, file = work.layers, work.run.checkpoint
+    done, most = 0, 1
+    if file is None:
+        return done, most
+    for step in file.steps("steps"):
+        with file.part("steps"):
+            points = layers.layers[len(layers.layers) - 1 - done].points
+            marks = layers.reached[:, points]
+            here = np.full(marks.shape, np.nan)
+            here[marks] = step["values"]
+            work.values[:, points] = here
+            done, most = done + 1, int(step["sweeps"][0])
+    if done:
+        work.run.tell("resume", layers=done)
+    return done, most
 
 
 def _reads(program: Program, rows: Any) -> tuple[Ints, Ints, Ints]:

@@ -160,10 +160,10 @@ def _find(lattice: Lattice, run: Run, limit: int, least: int = 0) -> Layers | No
     ranks = rank_points(lattice)
     if lattice.n_edges * lattice.size < least * (int(ranks.layer.max()) + 1):
         return None
-    found = _Spread(program, ranks, run).run()
+    found = _Spread(program, ranks, run, "found").run()
     if found is None:
         # What was inferred from a sample does not hold everywhere, so nothing is inferred.
-        found = _Spread(program, rank_points(lattice, infer=False), run).run()
+        found = _Spread(program, rank_points(lattice, infer=False), run, "again").run()
         assert found is not None
     return found
 
@@ -183,14 +183,15 @@ def _check_memory(program: Program, limit: int) -> None:
 
 
 class _Spread:
-    """Marks what can be reached, layer by layer."""
+    """Marks what can be reached, layer by layer; `series` is what this is called in a checkpoint."""
 
-    def __init__(self, program: Program, ranks: Ranks, run: Run) -> None:
+    def __init__(self, program: Program, ranks: Ranks, run: Run, series: str) -> None:
         self.program = program
         self.lattice = lattice = program.lattice
         self.ranks = ranks
         self.tables = GridTables(lattice)
         self.progress = run
+        self.series = series
         self.reached = np.zeros((len(program.entries), lattice.size), dtype=np.bool_)
         self.reached[0, lattice.start_point] = True
         self.place = np.full(lattice.size, -1, dtype=lattice.point_type)
@@ -246,9 +247,10 @@ class _Spread:
         ranks = self.ranks
         order = np.argsort(ranks.layer, kind="stable")
         starts = np.searchsorted(ranks.layer[order], np.arange(int(ranks.layer.max()) + 2))
-        layers = []
+        file = self.progress.checkpoint
+        layers, begin = self._resumed(len(starts) - 1)
         with workers() as pool:
-            for number in range(len(starts) - 1):
+            for number in range(begin, len(starts) - 1):
                 self.progress.check()
                 points = order[starts[number] : starts[number + 1]]
                 layer = self._layer(pool, number, points)
@@ -258,8 +260,52 @@ class _Spread:
                     layers.append(layer)
                 states, edges = self.counts.tolist()
                 self.progress.tell("explore", layers=number + 1, of=len(starts) - 1, states=states, edges=edges)
+                if file is not None and layers and file.due(1.0):
+                    file.put(self.series, self._state(layers, number + 1))
         states, edges = self.counts.tolist()
         return Layers(self.program, ranks, tuple(layers), self.reached, states, edges, self.tables, self.kept)
+
+    def _state(self, layers: list[Layer], done: int) -> dict[str, NDArray[Any]]:
+        """Return what is kept in a checkpoint."""
+        none: list[Ints] = [np.zeros(0, dtype=np.int64)]
+        points = np.concatenate(none + [layer.points for layer in layers])
+        return {
+            "done": np.array([done]),
+            "counts": self.counts,
+            "reached": np.packbits(self.reached),
+            "length": np.array([len(layer.points) for layer in layers], dtype=np.int64),
+            "cyclic": np.array([layer.part is not None for layer in layers], dtype=np.bool_),
+            "points": points.astype(self.place.dtype),
+            "part": np.concatenate(none + [layer.part for layer in layers if layer.part is not None]),
+        }
+
+    def _resumed(self, count: int) -> tuple[list[Layer], int]:
+        """Layers that an earlier solve found, and how many it looked at; marks may be wrong, nothing else."""
+        file, size = self.progress.checkpoint, self.lattice.size
+        state = None if file is None else file.state(self.series)
+        if file is None or state is None:
+            return [], 0
+        with file.part(self.series):
+            done, points, length = int(state["done"][0]), state["points"].astype(np.int64), state["length"]
+            cuts = np.cumsum(length)
+            inside = (length > 0).all() and (length <= len(points)).all() and cuts[-1] == len(points)
+            if not (inside and 0 < done <= count and ((points >= 0) & (points < size)).all()):
+                raise ValueError("its layers are out of range")
+            number, part = self.ranks.layer[points], np.full(len(points), -1)
+            part[np.repeat(state["cyclic"], length)] = state["part"]
+            at = number[cuts - 1]
+            inside = (np.repeat(at, length) == number).all() and ((part >= -1) & (part < size)).all()
+            if not (inside and (np.diff(at) > 0).all()):
+                raise ValueError("its points are not those of its layers")
+            marks = np.unpackbits(state["reached"], count=self.reached.size).view(np.bool_)
+            self.counts[:], self.reached[:] = state["counts"], marks.reshape(self.reached.shape)
+            pieces = np.split(points, cuts[:-1]), np.split(part, cuts[:-1]), state["cyclic"]
+            layers = [
+                Layer(n, own, parts if itself else None)
+                for n, own, parts, itself in zip(at.tolist(), *pieces, strict=True)
+            ]
+        self.progress.tell("resume", layers=done)
+        return layers, done
 
     def _layer(self, pool: ThreadPoolExecutor, number: int, points: Ints) -> Layer | None:
         live = points[self.reached[:, points].any(axis=0)]

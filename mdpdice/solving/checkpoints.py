@@ -1,273 +1,315 @@
-"""Checkpoints: what a long solve writes down now and then, to go on from after a crash.
+"""Checkpoints: what a long solve keeps in a folder while it runs, to go on from after a crash.
 
-The file is a sealed archive (`mdpdice.archives`).  Its ``header`` says which problem and which solver with which
-parameters it belongs to and how the rest is divided up: all arrays of the solver, one after the other, the whole
-numbers in ``ints`` and the others in ``floats``.  The numbers are a place to start from and nothing more: the solver
-checks what could lead it out of its arrays, and what it arrives at is certified like any answer.
+``manifest.json`` says what was solved: one entry per attempt (a lattice, then its network, then exact arithmetic),
+with problem, solver and version.  What was done stands in sealed archives (`mdpdice.archives`) that are written once
+and never changed, ``0-solved-000012.npz`` for attempt 0, series *solved*, steps from 12 on.  A step is a layer, a stage
+or some components; steps that follow fast share a file.  A *state* is a step that takes the place of those before.
+The header of a file says which attempt, series and steps it holds, and its seal is a SHA-256 of all of it.
 
-While a solve uses a checkpoint, a lock file next to it, ``NAME.lock``, keeps others away.  It is put in place together
-with its content, in one step that fails where there is one already.  One of a process that is gone is taken over.
+The numbers are a place to start from and nothing more: whoever reads them checks what could lead out of arrays, and
+what comes of them is certified like any answer.
+
+While a solve uses a folder it holds a lock on the file ``lock`` there, which the system takes from the dead.
 """
 
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
+import math
 import os
 import platform
+import re
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from datetime import UTC, datetime
-from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mdpdice.archives import Archive, text_member, write_archive
-from mdpdice.errors import CheckpointLockedError, CheckpointMismatchError, CorruptFileError
+from mdpdice.archives import Archive, read_header, seal, text_member
+from mdpdice.errors import CheckpointMismatchError, CorruptFileError
+from mdpdice.solving.folders import LOCK, open_folder
 
-FORMAT = "mdpdice-checkpoint"
-VERSION = 1
-_DTYPES = {"header": ("|u1",), "ints": ("<i8",), "floats": ("<f8",)}
-_ENTRIES = {"format": str, "version": int, "key": dict, "iterations": int, "arrays": list}
-_REMEDY = "delete it to start again"
+FORMAT, VERSION = "mdpdice-checkpoint", 2
+MANIFEST = "manifest.json"
+GATHER = 0.2
+"""Seconds within which steps are gathered in one file."""
+_DTYPES = {"header": ("|u1",), "data": ("|u1",)}
+_ENTRIES = {
+    "format": str,
+    "version": int,
+    "attempt": str,
+    "series": str,
+    "first": int,
+    "iterations": int,
+    "steps": list,
+}
+_STORED = {"<i8", "<i4", "<f8", "|b1", "|u1"}
+_REMEDY = "delete it to have that done again"
+_HALF = re.compile(r"\.(manifest\.json|\d+-[a-z]+-\d+\.npz)\..*\.tmp")
 
-_HELD: set[str] = set()
-"""Locks of this process, by their content."""
+Arrays = Mapping[str, NDArray[Any]]
 
 
 class Checkpoint:
-    """One checkpoint file, locked while the ``with`` block lasts; `every` are seconds between two writes.
+    """A folder, or a URL that fsspec knows, locked while the ``with`` block lasts; `every` are seconds between states.
 
-    `resumed` says whether a solver has started from the file.  A CheckpointLockedError if another solve uses it.
+    `resumed` counts the steps that were read, by series, and after the block `kept` says whether there is something
+    to go on from.  A CheckpointLockedError if another solve uses the folder.
     """
 
     def __init__(self, path: str | os.PathLike[str], every: float = 60.0) -> None:
-        self.path = Path(path)
+        self.path = os.fspath(path)
         self.every = every
-        self.resumed = False
-        self._lock = _Lock(self.path.with_name(f"{self.path.name}.lock"))
-        self._key: dict[str, str] = {}
-        self._found: tuple[dict[str, Any], dict[str, NDArray[Any]]] | None = None
+        self.resumed: dict[str, int] = {}
+        self.kept = False
+        self._folder = open_folder(self.path)
+        self._attempts: list[dict[str, str]] = []
+        self._at, self._new = -1, False
+        self._count: dict[str, int] = {}
+        self._held: dict[str, list[Arrays]] = {}
         self._last = time.monotonic()
+        self._took = 0.0
+        self._writing: Future[None] | None = None
+        self._writer = ThreadPoolExecutor(1)
 
     def __enter__(self) -> Self:
-        self._lock.take()
-        # Whoever was killed in the middle of a write has left half a file; nobody else writes here now.
-        for left in self.path.parent.iterdir():
-            if left.name.startswith(f".{self.path.name}.") and left.name.endswith(".tmp"):
-                left.unlink(missing_ok=True)
+        who = {"pid": os.getpid(), "host": platform.node(), "started": datetime.now(UTC).isoformat()}
+        self._folder.lock(json.dumps(who).encode())
+        try:
+            self._look_around()
+        except BaseException:
+            self._folder.unlock()
+            raise
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Give the lock back; the file stays."""
-        self._lock.release()
+        """Write what is still to be written, and give the lock back; the folder stays, unless nothing is in it."""
+        try:
+            for series in list(self._held):
+                self._flush(series)
+            self._wait()
+        finally:
+            self._writer.shutdown()
+            self.kept = any(name.endswith(".npz") for name in self._folder.names())
+            self._folder.unlock()
 
-    # --- reading -----------------------------------------------------------
+    def _look_around(self) -> None:
+        names = [name for name in self._folder.names() if name != LOCK]
+        halves = [name for name in names if _HALF.fullmatch(name)]
+        if MANIFEST in names:
+            self._attempts = self._manifest()
+        elif len(names) > len(halves):
+            msg = f"{self.path} holds other files ({min(names)}) and is no checkpoint; give another folder"
+            raise CorruptFileError(msg, path=self.path, field="folder")
+        # Whoever was killed in the middle of a write has left half a file; nobody else writes here now.
+        for name in halves:
+            self._folder.delete(name)
+
+    @property
+    def resumed_layers(self) -> int:
+        """Layers, stages or components of the answer that were not solved again, 1 for a state."""
+        return sum(self.resumed.get(series, 0) for series in ("solved", "steps", "state"))
+
+    # --- what is solved ----------------------------------------------------------
 
     def open(self, key: Mapping[str, str], about: Mapping[str, str]) -> None:
-        """Read the file, if there is one, which must belong to `key`; `about` is written down too, for people.
+        """Begin an attempt, which must be the one that an earlier solve made at this place; `about` is for people.
 
         Raises
         ------
         CheckpointMismatchError
-            It belongs to another problem or solver.
-        CorruptFileError
-            It is damaged, or is no checkpoint.
+            The folder belongs to another problem, solver or version.
         """
-        self._key = {**key, **about}
-        self._last = time.monotonic()
-        try:
-            file = self._file()
-            members = file.read()
-        except FileNotFoundError:
-            return
-        header = _header(file, members)
+        self._at += 1
+        self.resumed, self._count, self._last = {}, {}, time.monotonic()
+        if self._at == len(self._attempts):
+            self._attempts.append({**key, **about})
+            self._new = True
+        there = self._attempts[self._at]
         for name, wanted in key.items():
-            found = header["key"].get(name)
-            if found != wanted:
-                was = "; ".join(f"{name} {text}" for name, text in header["key"].items())
+            if there.get(name) != wanted:
+                was = "; ".join(f"{name} {text}" for name, text in there.items())
                 msg = (
-                    f"{self.path} was written by another solve: its {name} is {found}, not {wanted} ({was}); "
-                    f"give that problem and solver, another file, or {_REMEDY}"
+                    f"{self.path} was written by another solve: its {name} is {there.get(name)}, not {wanted} ({was}); "
+                    "give that problem and solver, or another folder"
                 )
-                raise CheckpointMismatchError(msg, path=str(self.path), field=name, value=found)
-        self._found = header, members
+                raise CheckpointMismatchError(msg, path=self.path, field=name, value=there.get(name))
+        self._digest = hashlib.sha256(json.dumps(sorted(key.items())).encode()).hexdigest()
 
-    def resume(self, arrays: Mapping[str, NDArray[Any]]) -> bool:
-        """Fill the arrays that are given to `save`, int64 or float64, from the file; return False if there is none."""
-        if self._found is None:
+    def _manifest(self) -> list[dict[str, str]]:
+        file = Archive(self._folder.place(MANIFEST), _DTYPES, "delete the folder to start again")
+        with file.part("manifest"), self._folder.open(MANIFEST) as opened:
+            told = json.loads(opened.read())
+            if (told["format"], told["version"]) != (FORMAT, VERSION):
+                raise file.corrupt("version", f"it is not {FORMAT} version {VERSION}")
+            return [{str(name): str(text) for name, text in one.items()} for one in told["attempts"]]
+
+    # --- reading -----------------------------------------------------------
+
+    def steps(self, series: str) -> Iterator[Arrays]:
+        """Iterate over what was kept of a series, in order, up to the first step that is missing.
+
+        Raises
+        ------
+        CorruptFileError
+            A file is damaged.
+        CheckpointMismatchError
+            It was written by another solve.
+        """
+        count = 0
+        for first, name in self._files(series):
+            # Behind a file that was deleted, what was written later may overlap the rest.
+            if first == count:
+                for step in self._read(name, series, first):
+                    count += 1
+                    self.resumed[series] = self._count[series] = count
+                    yield step
+
+    def state(self, series: str = "state") -> Arrays | None:
+        """Return the last state that was kept, None if there is none."""
+        for first, name in reversed(self._files(series)):
+            (state,) = self._read(name, series, first)
+            self.resumed[series] = 1
+            return state
+        return None
+
+    def resume(self, arrays: Arrays) -> bool:
+        """Fill the arrays that are given to `save`, int64 or float64, with the last state; False if none was kept."""
+        found = self.state()
+        if found is None:
             return False
-        header, members = self._found
-        self._found = None
-        if header["arrays"] != _layout(arrays):
+        if [(name, a.dtype, a.shape) for name, a in found.items()] != [
+            (n, a.dtype, a.shape) for n, a in arrays.items()
+        ]:
             raise self.corrupt("arrays", "they are not those that the solver keeps")
-        at = {"ints": 0, "floats": 0}
         for name, array in arrays.items():
-            store = _store(array)
-            part = members[store][at[store] : at[store] + array.size]
-            at[store] += array.size
-            if len(part) != array.size or np.isnan(part).any():
+            if np.isnan(found[name]).any():
                 raise self.corrupt(name, "numbers are missing, or are none")
-            array[...] = part.reshape(array.shape)
-        self.resumed = True
+            array[...] = found[name]
         return True
 
-    def corrupt(self, field: str, what: str) -> CorruptFileError:
-        """Return the error about a part of the file."""
-        return self._file().corrupt(field, what)
+    def corrupt(self, field: str, what: str, series: str = "state") -> CorruptFileError:
+        """Return the error about what was read last of a series."""
+        return self._last_file(series).corrupt(field, what)
 
-    def _file(self) -> Archive:
-        return Archive(str(self.path), _DTYPES, _REMEDY)
+    def part(self, series: str) -> contextlib.AbstractContextManager[None]:
+        """Whatever goes wrong while what was read last of a series is taken up is an error of its file."""
+        return self._last_file(series).part(series)
+
+    def _last_file(self, series: str) -> Archive:
+        return self._archive((self._files(series) or [(0, "")])[-1][1])
+
+    def _archive(self, name: str) -> Archive:
+        return Archive(self._folder.place(name), _DTYPES, _REMEDY)
+
+    def _files(self, series: str) -> list[tuple[int, str]]:
+        head = f"{self._at}-{series}-"
+        names = [name for name in self._folder.names() if name.startswith(head) and name.endswith(".npz")]
+        return sorted((int(name[len(head) : -4]), name) for name in names if name[len(head) : -4].isdecimal())
+
+    def _read(self, name: str, series: str, first: int) -> Iterator[Arrays]:
+        file = self._archive(name)
+        with self._folder.open(name) as opened:
+            members = file.read(opened)
+        header = read_header(file, members, FORMAT, VERSION, _ENTRIES)
+        wanted = {"attempt": self._digest, "series": series, "first": first}
+        for field, value in wanted.items():
+            if header[field] != value:
+                msg = (
+                    f"{file.path} was written by another solve: its {field} is {header[field]}, not {value}; {_REMEDY}"
+                )
+                raise CheckpointMismatchError(msg, path=file.path, field=field, value=header[field])
+        data, at = members["data"], 0
+        for layout in header["steps"]:
+            step = {}
+            with file.part("steps"):
+                for array, dtype, shape in layout:
+                    length = math.prod(shape) * np.dtype(dtype).itemsize
+                    if dtype not in _STORED or at + length > len(data):
+                        raise file.corrupt(array, f"it holds {dtype} of shape {shape}")
+                    step[array] = np.frombuffer(data[at : at + length].tobytes(), dtype).reshape(shape)
+                    at += length
+            yield step
 
     # --- writing -----------------------------------------------------------
 
-    def due(self) -> bool:
-        """Whether it is time to write."""
-        return time.monotonic() - self._last >= self.every
+    def due(self, seconds: float | None = None) -> bool:
+        """Whether it is time for a state: after `every` seconds, or after `seconds` where that costs little."""
+        wait = self.every if seconds is None else min(self.every, max(seconds, 20 * self._took))
+        return time.monotonic() - self._last >= wait
 
-    def save(self, arrays: Mapping[str, NDArray[Any]], iterations: int) -> None:
-        """Write the arrays of a solver, in place of what was written before."""
-        header = {"format": FORMAT, "version": VERSION, "key": self._key, "iterations": iterations}
-        members: dict[str, NDArray[Any]] = {"header": text_member({**header, "arrays": _layout(arrays)})}
-        for store, dtype in (("ints", np.int64), ("floats", np.float64)):
-            parts = [array.ravel() for array in arrays.values() if _store(array) == store]
-            members[store] = np.concatenate([np.zeros(0, dtype=dtype), *parts])
-        write_archive(self.path, members)
+    def add(self, series: str, arrays: Arrays) -> None:
+        """Keep one more step, whose arrays do not change any more."""
+        self._held.setdefault(series, []).append(arrays)
+        free = self._writing is None or self._writing.done()
+        if free and time.monotonic() - self._last >= min(self.every, GATHER):
+            self._flush(series)
+
+    def put(self, series: str, arrays: Arrays, iterations: int = 0) -> None:
+        """Keep a state, in place of the one before."""
+        self._held[series] = [arrays]
+        self._wait()
+        self._flush(series, [name for _, name in self._files(series)], iterations)
+
+    def _flush(self, series: str, older: Iterable[str] = (), iterations: int = 0) -> None:
+        steps = self._held.pop(series)
+        self._wait()
+        if self._new:
+            told = {"format": FORMAT, "version": VERSION, "attempts": self._attempts}
+            text = json.dumps(told, indent=1).encode()
+            self._folder.write(MANIFEST, lambda file: file.write(text))
+            self._new = False
+        if series not in self._count:
+            self._count[series] = max((first + 1 for first, _ in self._files(series)), default=0)
+        first = self._count[series]
+        self._count[series] += len(steps)
+        header = {"format": FORMAT, "version": VERSION, "attempt": self._digest, "series": series, "first": first}
+        arrays = [np.ascontiguousarray(array).reshape(-1).view(np.uint8) for step in steps for array in step.values()]
+        members = {
+            "header": text_member({**header, "iterations": iterations, "steps": [_layout(step) for step in steps]}),
+            "data": np.concatenate([np.zeros(0, dtype=np.uint8), *arrays]),
+        }
         self._last = time.monotonic()
+        # The computation goes on meanwhile; one file at a time.
+        name = f"{self._at}-{series}-{first:06d}.npz"
+        self._writing = self._writer.submit(self._write, name, members, older)
+
+    def _write(self, name: str, members: Arrays, older: Iterable[str]) -> None:
+        began = time.monotonic()
+        self._folder.write(name, lambda file: seal(file, members))
+        for one in older:
+            self._folder.delete(one)
+        self._took = time.monotonic() - began
+
+    def _wait(self) -> None:
+        if self._writing is not None:
+            self._writing.result()
+            self._writing = None
 
     def forget(self) -> None:
-        """Delete the file, if there is one: it has served its purpose, or has turned out to be wrong."""
-        self.path.unlink(missing_ok=True)
-        self._found = None
-        self.resumed = False
+        """Delete what was kept of this attempt: it has turned out to be wrong."""
+        self._held.clear()
+        self._wait()
+        for name in self._folder.names():
+            if name.startswith(f"{self._at}-"):
+                self._folder.delete(name)
+        self.resumed, self._count = {}, {}
 
 
-def _store(array: NDArray[Any]) -> str:
-    return {np.dtype(np.int64): "ints", np.dtype(np.float64): "floats"}[array.dtype]
+def _layout(arrays: Arrays) -> list[list[Any]]:
+    return [[name, array.dtype.str, list(array.shape)] for name, array in arrays.items()]
 
 
-def _layout(arrays: Mapping[str, NDArray[Any]]) -> list[list[Any]]:
-    return [[name, _store(array), list(array.shape)] for name, array in arrays.items()]
-
-
-def _header(file: Archive, members: Mapping[str, NDArray[Any]]) -> dict[str, Any]:
-    with file.part("header"):
-        header = json.loads(members["header"].tobytes())
-        if not isinstance(header, dict) or (header.get("format"), header.get("version")) != (FORMAT, VERSION):
-            raise file.corrupt("header", f"it is not {FORMAT} version {VERSION}")
-        for name, kind in _ENTRIES.items():
-            if type(header.get(name)) is not kind:
-                raise file.corrupt(name, f"{header.get(name)!r}")
-    return header
-
-
-# --- the lock ------------------------------------------------------------------
-
-
-class _Lock:
-    """A file that exists while a process works on a checkpoint, and names it."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.mine: str | None = None
-
-    def take(self) -> None:
-        who = {"pid": os.getpid(), "host": platform.node(), "started": datetime.now(UTC).isoformat()}
-        mine = json.dumps(who | {"born": _born(os.getpid()), "token": os.urandom(8).hex()})
-        fresh = self.path.with_name(f"{self.path.name}.{os.getpid()}-{os.urandom(4).hex()}")
-        # With "x", a file that another user has put there, or a link to elsewhere, is not written to.
-        with fresh.open("x", encoding="ascii") as file:
-            file.write(mine)
-        # Before it can be read: other threads ask whether this process still holds it.
-        _HELD.add(mine)
-        try:
-            try:
-                # The name appears together with the content, and only if it is free.
-                os.link(fresh, self.path)
-            except FileExistsError:
-                self._take_over(fresh)
-        except BaseException:
-            _HELD.discard(mine)
-            raise
-        finally:
-            fresh.unlink(missing_ok=True)
-        self.mine = mine
-
-    def _take_over(self, fresh: Path) -> None:
-        """Replace the lock of a process that no longer exists."""
-        with contextlib.ExitStack() as stack:
-            try:
-                there = stack.enter_context(self.path.open("rb"))
-            except FileNotFoundError:
-                raise self._held({}) from None  # it was given back just now
-            text = there.read(4096).decode("ascii", "replace")
-            holder = _holder(text)
-            if text in _HELD or _alive(holder):
-                raise self._held(holder)
-            # Of several that want to take over, one may: the one that holds the file which still has the name.
-            import fcntl
-
-            try:
-                fcntl.flock(there, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                same = self.path.stat().st_ino == os.fstat(there.fileno()).st_ino
-            except OSError:
-                same = False
-            if not same:
-                raise self._held(holder)
-            fresh.replace(self.path)
-
-    def _held(self, holder: dict[str, Any]) -> CheckpointLockedError:
-        who = ", ".join(f"{name} {holder[name]}" for name in ("pid", "host", "started") if name in holder)
-        msg = (
-            f"another solve uses this checkpoint ({who or 'it does not say who'}); wait for it, give another "
-            f"file, or delete {self.path} if you are sure that it is over"
-        )
-        return CheckpointLockedError(msg, holder=holder)
-
-    def release(self) -> None:
-        if self.mine is not None:
-            with contextlib.suppress(OSError):
-                if self.path.read_text(encoding="ascii") == self.mine:
-                    self.path.unlink()
-            _HELD.discard(self.mine)
-            self.mine = None
-
-
-def _holder(text: str) -> dict[str, Any]:
-    with contextlib.suppress(ValueError):
-        holder = json.loads(text)
-        if isinstance(holder, dict) and type(holder.get("pid")) is int and holder["pid"] > 0:
-            return holder
-    return {}
-
-
-def _alive(holder: dict[str, Any]) -> bool:
-    """Whether the process that holds a lock may still exist; only a dead one on this host is known to be dead."""
-    if not holder or holder.get("host") != platform.node() or os.name != "posix":
-        return True
-    pid = holder["pid"]
-    if pid == os.getpid():
-        return False  # an earlier process of that number: the locks of this one are known
-    try:
-        os.kill(pid, 0)
-    except (ProcessLookupError, OverflowError):
-        return False
-    except PermissionError:
-        return True
-    # Numbers of processes are used again.
-    return holder.get("born") == _born(pid)
-
-
-def _born(pid: int) -> str | None:
-    """When a process began, in the units of the system; None where that is unknown, or it is a zombie."""
-    try:
-        text = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
-        state, *fields = text.rpartition(")")[2].split()
-    except (OSError, ValueError):
-        return None
-    return None if state in "ZX" else fields[18]
+def values_digest(values: NDArray[np.float64]) -> str:
+    """SHA-256 of values, to tell whether two solves gave the same bits."""
+    hasher = hashlib.sha256(f"{values.shape}".encode())
+    hasher.update(np.ascontiguousarray(values).reshape(-1).view(np.uint8).data)
+    return hasher.hexdigest()

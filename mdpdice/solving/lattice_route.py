@@ -14,7 +14,7 @@ from __future__ import annotations
 import copy
 import time
 from collections.abc import Callable, Hashable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 import numpy as np
@@ -25,6 +25,7 @@ from mdpdice.answers.solution import Solution
 from mdpdice.backend import Progress, Run
 from mdpdice.errors import StateLimitError, UnsupportedError
 from mdpdice.exploration.to_lattice import compile_lattice
+from mdpdice.lattices.digest import digest
 from mdpdice.lattices.lattice import Lattice
 from mdpdice.lattices.layer_solver import solve_layers
 from mdpdice.lattices.reachable_layers import Layers, find_large_layers, find_layers
@@ -34,7 +35,11 @@ from mdpdice.networks.network import Floats
 from mdpdice.objectives.collected import COLLECTED
 from mdpdice.objectives.objective import Objective, OfPayoff, Reach, Total
 from mdpdice.objectives.on_lattices import lower_lattice
+from mdpdice.solving.checkpoints import values_digest
 from mdpdice.solving.problem import library_version
+
+if TYPE_CHECKING:
+    from mdpdice.certification.checking.lattice import Found
 
 FLAT_UP_TO_EDGES = 3_000_000
 """Edges up to which a game with counters is solved as a network, although its lattice would do."""
@@ -85,7 +90,7 @@ def large_layers(lattice: Lattice, objective: Objective | None, run: Run, *, edg
     paid = isinstance(objective, OfPayoff) and bool((lattice.reward >= 0).any())
     if not paid and lattice.n_edges * lattice.size <= edges:
         return None
-    lowered, endless = lower_lattice(lattice, Total() if objective is None else objective, run)
+    lowered, endless = lower_lattice(lattice, Total() if objective is None else objective, _unkept(run))
     if lowered.n_edges * lowered.size <= edges:
         return None
     # With the sums beside its states a network has edges for every sum, however thin the layers are.
@@ -95,9 +100,17 @@ def large_layers(lattice: Lattice, objective: Objective | None, run: Run, *, edg
     return layers if layers.edges > edges else None
 
 
+def _unkept(run: Run) -> Run:
+    """Return a run for what is solved on the way to a problem."""
+    return attrs.evolve(run, checkpoint=None)
+
+
 def _layers(
     find: Callable[[Lattice, Run], Layers | None], lowered: Lattice, objective: Objective | None, run: Run
 ) -> Layers | None:
+    if run.checkpoint is not None:
+        key = {"problem": digest(lowered), "solver": LAYER_SWEEPS, "mdpdice": library_version()}
+        run.checkpoint.open(key, {"objective": str(objective)})
     try:
         return find(lowered, run)
     except StateLimitError as error:
@@ -108,7 +121,7 @@ def _layers(
 
 def layers_of(lattice: Lattice, objective: Objective, run: Run) -> Layers:
     """Return the layers on which an objective is solved, or an error if the lattice cannot do it."""
-    lowered, endless = lower_lattice(lattice, objective, run)
+    lowered, endless = lower_lattice(lattice, objective, _unkept(run))
     layers = _layers(find_layers, lowered, objective, run)
     assert layers is not None
     if endless and layers.cyclic:
@@ -135,7 +148,7 @@ def certified(layers: Layers, values: Floats, made: Provenance, run: Run, epsilo
     from mdpdice.certification.lattice_verdict import certify_lattice  # numba: kept answers do without
 
     stored = np.where(layers.reached, values, np.nan)
-    verdict = certify_lattice(layers, stored, epsilon, run.check)
+    verdict = certify_lattice(layers, stored, epsilon, *_verified(layers, stored, run))
     return Solution(
         GridValues(layers, stored, verdict.widths, made.sense),
         Status.UNCERTIFIED if verdict.reason else Status.CERTIFIED,
@@ -143,3 +156,26 @@ def certified(layers: Layers, values: Floats, made: Provenance, run: Run, epsilo
         verdict.width,
         verdict.reason,
     )
+
+
+def _verified(layers: Layers, stored: Floats, run: Run) -> tuple[Callable[[], None], Found | None]:
+    """How to keep what is verified while it goes on, and what an earlier solve has verified of the same values."""
+    from mdpdice.certification.checking.lattice import Found
+
+    file = run.checkpoint
+    if file is None:
+        return run.check, None
+    count = int(layers.ranks.layer.max()) + 1
+    found = Found(np.zeros((4, count)), np.ones(count))
+    own, state = np.frombuffer(bytes.fromhex(values_digest(stored)), dtype=np.uint8), file.state("verified")
+    if state is not None and np.array_equal(state.get("values", own[:0]), own):
+        with file.part("verified"):
+            found.off[:], found.longest[:], found.done = state["off"], state["longest"], int(state["done"][0])
+
+    def check() -> None:
+        run.check()
+        if file.due(1.0):
+            told = {"off": found.off, "longest": found.longest, "done": np.array([found.done])}
+            file.put("verified", {"values": own, **told})
+
+    return check, found

@@ -19,7 +19,7 @@ from mdpdice.certification.residual_bounds import is_large
 from mdpdice.certification.verdict import Verdict, certify, certify_exact
 from mdpdice.errors import NotConvergedError, PluginError, SolveInterrupted, StateLimitError, UnsupportedError
 from mdpdice.lattices.lattice import Lattice
-from mdpdice.lattices.reachable_layers import Layers
+from mdpdice.lattices.reachable_layers import Layers, find_layers
 from mdpdice.modelling.counters import axes
 from mdpdice.modelling.game import Game
 from mdpdice.modelling.number import size
@@ -114,12 +114,13 @@ def solve(
         What to do when an iteration limit comes before convergence.
     max_states : int
         Limit of the exploration.
-    checkpoint : path, optional
-        File that the state of a long solve is written to, every `checkpoint_seconds` and when the solve is
-        interrupted.  If it already exists, the solve continues from it, to the same result; a file with
-        wrong numbers costs time, no more.  It is deleted when the solve is over.
+    checkpoint : path or str, optional
+        Folder where a long solve keeps what it has done, or a URL that fsspec knows (``mdpdice[remote]``): every
+        layer, stage or component, or the state of an iteration every `checkpoint_seconds` and when it is
+        interrupted.  If it already exists, the solve continues from it, to the same bits; a folder with wrong
+        numbers costs time, no more.  It stays until you delete it.
     checkpoint_seconds : float
-        Seconds between two writes.
+        Largest number of seconds between two writes of a state.
 
     Returns
     -------
@@ -144,12 +145,18 @@ def solve(
     event = threading.Event() if cancel is None else cancel
     deadline = None if seconds is None else time.monotonic() + seconds
     run = Run(min(1e-9, epsilon / 4), progress=progress, deadline=deadline, cancel=event, on_limit=on_limit)
-    with Interrupts(event) as interrupts, contextlib.ExitStack() as stack:
-        if checkpoint is not None:
-            file = stack.enter_context(Checkpoint(checkpoint, every))
-            run = attrs.evolve(run, checkpoint=file)
-        way = plan(game, objective, sense=sense, solver=solver, horizon=horizon, max_states=max_states, run=run)
-        found = way.solve(run, epsilon, interrupts)
+    file = None if checkpoint is None else Checkpoint(checkpoint, every)
+    run = attrs.evolve(run, checkpoint=file)
+    try:
+        with file or contextlib.nullcontext(), Interrupts(event) as interrupts:
+            way = plan(game, objective, sense=sense, solver=solver, horizon=horizon, max_states=max_states, run=run)
+            found = way.solve(run, epsilon, interrupts)
+    except SolveInterrupted as error:
+        error.checkpoint = file.path if file is not None and file.kept else None
+        raise
+    if file is not None:
+        details = {**found.details, "resumed_layers": file.resumed_layers}
+        found = attrs.evolve(found, provenance=attrs.evolve(found.provenance, details=details))
     return attrs.evolve(found, game=game) if isinstance(game, Game) else found
 
 
@@ -173,15 +180,13 @@ def plan(
         one = functools.partial(plan, solver=solver, horizon=horizon, max_states=max_states, run=run)
         return SearchOfThresholds(game, chosen, max_states, one, EXACT_UP_TO_NODES * (solver == "auto"), EXACT_SECONDS)
     if isinstance(game, Lattice):
-        if horizon is not None or run.checkpoint is not None or solver != "auto":
-            what = "checkpoints" if run.checkpoint else f"solver={solver!r}"
-            what = what if horizon is None else "a horizon"
+        if horizon is not None or solver != "auto":
+            what = f"solver={solver!r}" if horizon is None else "a horizon"
             msg = f"lattices are solved by sweeps of their layers, without {what}; use solve(explore(game), ...)"
             raise UnsupportedError(msg, value=horizon)
         return LatticePlan(layers_of(noted(game, chosen), chosen, run), chosen)
     lattice = refused = None
-    ordinary = solver == "auto" and horizon is None and run.checkpoint is None
-    if isinstance(game, Game) and ordinary and fits_lattices(game, chosen):
+    if isinstance(game, Game) and solver == "auto" and horizon is None and fits_lattices(game, chosen):
         lattice = noted(compile_for(game, chosen, max_states=max_states, progress=run.watch), chosen)
         layers = None
         try:
@@ -231,19 +236,18 @@ def _flat_plan(
 ) -> FlatPlan:
     __tracebackhide__ = True
     problem = prepare(game, objective, horizon=horizon, run=run, max_states=max_states, lattice=lattice)
-    return FlatPlan(problem, choose(problem, solver, _extra(run)), repr(objective), solver == "auto")
+    return FlatPlan(problem, choose(problem, solver, _extra(run)), solver == "auto")
 
 
 @attrs.frozen
 class FlatPlan:
     """A solver solves a network.
 
-    `objective` is a text, for the checkpoint; with `surely` it goes on in exact arithmetic where floats prove nothing.
+    With `surely` it goes on in exact arithmetic where floats prove nothing.
     """
 
     problem: Problem
     solver: Solver
-    objective: str
     surely: bool = False
 
     def solve(self, run: Run, epsilon: float, interrupts: Interrupts) -> Solution:
@@ -252,19 +256,7 @@ class FlatPlan:
             # Digits beyond those that were asked for are welcome where they cost nothing, so not here: the
             # margin is for bounds of the certificate that are wider than those of the solver.
             run = attrs.evolve(run, tolerance=epsilon / 16)
-        file = run.checkpoint
-        if file is None:
-            solve_it = _solve_surely if self.surely else solve_problem
-            return solve_it(self.problem, self.solver, run, epsilon, interrupts)
-        solver = self.solver
-        key = {
-            "problem": self.problem.canonical.digest,
-            "solver": solver.name,
-            "parameters": repr(solver) if attrs.has(type(solver)) else type(solver).__qualname__,
-            "tolerance": repr(run.tolerance),
-        }
-        file.open(key, {"objective": self.objective, "mdpdice": library_version()})
-        return _checkpointed(self.problem, solver, run, epsilon, interrupts, file)
+        return (_solve_surely if self.surely else _solve_kept)(self.problem, self.solver, run, epsilon, interrupts)
 
 
 @attrs.frozen
@@ -280,15 +272,22 @@ class LatticePlan:
 
     def solve(self, run: Run, epsilon: float, interrupts: Interrupts) -> Solution:
         """Sweep the layers and certify the answer."""
-        try:
-            with interrupts.patience():
-                answer = solve_on_lattice(self.layers, self.objective, run, epsilon)
-            if answer.proved or self.written_out is None:
-                return answer
-        except NotConvergedError:
-            if self.written_out is None:
-                raise
-        return self.written_out().solve(run, epsilon, interrupts)
+        layers, file = self.layers, run.checkpoint
+        while True:
+            found: Solution | Exception
+            try:
+                with interrupts.patience():
+                    found = solve_on_lattice(layers, self.objective, run, epsilon)
+                if found.proved:
+                    return found
+            except NotConvergedError as error:
+                found = error
+            if file is None or not file.resumed:
+                break
+            # Numbers that were not true may have led astray.
+            file.forget()
+            layers = find_layers(layers.lattice, run)
+        return _given(found) if self.written_out is None else self.written_out().solve(run, epsilon, interrupts)
 
 
 def _extra(run: Run) -> frozenset[Feature]:
@@ -300,7 +299,7 @@ def _solve_surely(problem: Problem, backend: Solver, run: Run, epsilon: float, i
     left = None if run.deadline is None else run.deadline - time.monotonic()
     found: Solution | NotConvergedError
     try:
-        found = solve_problem(problem, backend, run, epsilon, interrupts)
+        found = _solve_kept(problem, backend, run, epsilon, interrupts)
         if found.proved:
             return found
     except NotConvergedError as error:
@@ -317,7 +316,7 @@ def _solve_surely(problem: Problem, backend: Solver, run: Run, epsilon: float, i
         deadline = deadline if run.deadline is None else min(deadline, run.deadline)
         run = attrs.evolve(run, deadline=deadline)
         try:
-            proved = solve_problem(problem, exact(), run, epsilon, interrupts)
+            proved = _solve_kept(problem, exact(), run, epsilon, interrupts)
         except SolveInterrupted:
             if run.cancel.is_set():
                 raise
@@ -343,24 +342,29 @@ def _given(found: Solution | Exception) -> Solution:
     return found
 
 
-def _checkpointed(
-    problem: Problem, solver: Solver, run: Run, epsilon: float, interrupts: Interrupts, file: Checkpoint
-) -> Solution:
-    """Solve, and solve again if that went wrong after a start from a checkpoint."""
+def _solve_kept(problem: Problem, solver: Solver, run: Run, epsilon: float, interrupts: Interrupts) -> Solution:
+    """Solve; if there is a checkpoint continue from it, and solve again if that went wrong."""
+    file = run.checkpoint
+    if file is None:
+        return solve_problem(problem, solver, run, epsilon, interrupts)
+    key = {
+        "problem": problem.canonical.digest,
+        "solver": solver.name,
+        "parameters": repr(solver) if attrs.has(type(solver)) else type(solver).__qualname__,
+        "tolerance": repr(run.tolerance),
+        "mdpdice": library_version(),
+    }
+    file.open(key, {"objective": problem.objective})
     while True:
         found: Solution | Exception
         try:
             found = solve_problem(problem, solver, run, epsilon, interrupts)
         except (NotConvergedError, PluginError, UnsupportedError) as error:
             found = error
-        except SolveInterrupted as error:
-            error.checkpoint = str(file.path) if file.path.exists() else None
-            raise
         # Numbers that were not true may have led astray.
-        suspect = file.resumed and not (isinstance(found, Solution) and found.proved)
-        file.forget()
-        if not suspect:
+        if not file.resumed or (isinstance(found, Solution) and found.proved):
             return _given(found)
+        file.forget()
 
 
 def choose(problem: Problem, solver: str | Solver, extra: frozenset[Feature] = frozenset()) -> Solver:

@@ -117,13 +117,14 @@ def check_checkpoint(ledger: Ledger, solver: Solver) -> None:
         ledger.model, network = model.name, problem.canonical
         looks = _Looks()
         whole = solver.solve(network, Run(cancel=looks))
-        for last in sorted({1 + len(looks.times) // 2, len(looks.times)} - {0, 1}):
+        # Behind the last look the solve comes to its end, and what it kept is looked at once more.
+        for last in sorted({1 + len(looks.times) // 2, len(looks.times), len(looks.times) + 1} - {0, 1}):
             with tempfile.TemporaryDirectory() as folder:
                 answer = _in_two_parts(ledger, solver, network, Path(folder) / "solve", last)
             if answer is None:
                 continue
             if not same_answer(answer, whole):
-                msg = "resumed, it comes to another answer; keep all that changes in the arrays of run.save()"
+                msg = "resumed, it comes to another answer; keep all that changes with run.save() or run.step()"
                 ledger.fail("checkpoint", msg)
             resumed += 1
     if resumed:
@@ -140,8 +141,6 @@ def _in_two_parts(ledger: Ledger, solver: Solver, network: Network, path: Path, 
             file.open(key, {})
             with contextlib.suppress(SolveInterrupted, NotConvergedError):
                 solver.solve(network, Run(cancel=_Looks(last), checkpoint=file))
-        if not path.exists():
-            return None
         with Checkpoint(path, 0.0) as file:
             file.open(key, {})
             answer: Any = solver.solve(network, Run(checkpoint=file))

@@ -6,8 +6,9 @@ guarantees, and the literature.
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import pairwise
 from typing import Any, ClassVar
@@ -15,6 +16,7 @@ from typing import Any, ClassVar
 import attrs
 import numpy as np
 
+from mdpdice.archives import text_member
 from mdpdice.backend import AlwaysAvailable, Candidate, Feature, Run, traced
 from mdpdice.errors import MdpDiceError, SolveInterrupted, TotalRewardUndefinedError, UnsupportedError
 from mdpdice.modelling.number import too_large_error
@@ -63,7 +65,7 @@ class Exact(AlwaysAvailable):
 
     name: ClassVar[str] = "exact"
     features: ClassVar[frozenset[Feature]] = frozenset(
-        {Feature.CYCLIC, Feature.DISCOUNT, Feature.HORIZON, Feature.TWO_PLAYER, Feature.EXACT}
+        {Feature.CYCLIC, Feature.DISCOUNT, Feature.HORIZON, Feature.TWO_PLAYER, Feature.EXACT, Feature.CHECKPOINT}
     )
 
     @traced
@@ -129,16 +131,21 @@ class _Solve:
         keep = chance[problem.source]
         decisions = np.flatnonzero(problem.decides).tolist()
         values, policies, ties = [], [], []
+        found = self.run.steps()
         for k in range(horizon + 1):
             self.before = self.value
             self.value = list(self.before)
             self.policy = np.full(problem.n_nodes, -1, dtype=np.int64)
             self.ties = np.zeros(problem.n_edges, dtype=np.bool_)
-            if k > 0:
-                # All of them before one is kept, since they read each other.
-                for node, pair in [(node, self.decide(node)) for node in decisions]:
-                    self.keep(node, pair)
-            self.solve_stage(keep, chance)
+            if step := next(found, None):
+                self.take_up(step, range(problem.n_nodes), decisions if k else [])
+            else:
+                if k > 0:
+                    # All of them before one is kept, since they read each other.
+                    for node, pair in [(node, self.decide(node)) for node in decisions]:
+                        self.keep(node, pair)
+                self.solve_stage(keep, chance)
+                self.keep_step(range(problem.n_nodes))
             values.append(self.value)
             policies.append(self.policy)
             ties.append(self.ties)
@@ -166,12 +173,22 @@ class _Solve:
         start: Ints | None = None
         nodes, bounds = order.tolist(), pairwise(ptr.tolist())
         mine: list[bool] = inside.tolist()
+        kept, solved = 0, False
+        for step in self.run.steps() if keep is None else ():
+            after = kept + len(step["policy"])
+            self.take_up(step, nodes[kept:after], [node for node in nodes[kept:after] if problem.decides[node]])
+            kept = after
+        resumed = kept
         for c, ((first, last), round_about) in enumerate(zip(bounds, cyclic.tolist(), strict=True)):
             if c % 256 == 0:
                 self.run.check()
                 self.run.tell("solve", nodes=first, of=len(nodes))
-            if not mine[nodes[first]]:
+            if not mine[nodes[first]] or first < resumed:
                 continue
+            if keep is None and first > kept and (solved or c % 256 == 0):
+                self.keep_step(nodes[kept:first])
+                kept = first
+            solved = round_about
             if round_about:
                 if start is None:
                     start = self.first_policy()
@@ -181,6 +198,30 @@ class _Solve:
                 chance = self.kind[node] == Kind.CHANCE
                 self.keep(node, reduced(*self.branch(node).gain) if chance else self.decide(node))
 
+        if keep is None and kept < len(nodes):
+            self.keep_step(nodes[kept:])
+
+    def keep_step(self, nodes: Sequence[int]) -> None:
+        """Keep the values and decisions of some nodes in the checkpoint."""
+        self.run.step(
+            lambda: {
+                "exact": text_member([f"{n:x} {d:x}" for n, d in map(self.value.__getitem__, nodes)]),
+                "policy": self.policy[nodes],
+                "systems": np.array([self.systems]),
+            }
+        )
+
+    def take_up(self, step: Mapping[str, Any], nodes: Sequence[int], decisions: list[int]) -> None:
+        """Go on from such nodes."""
+        for node, text in zip(nodes, json.loads(step["exact"].tobytes()), strict=True):
+            n, d = text.split()
+            self.keep(node, (int(n, 16), int(d, 16)))
+        for node in decisions:
+            self.decide(node)
+        # On a cycle the policy need not be the first of those that tie.
+        self.policy[nodes] = step["policy"]
+        self.systems = int(step["systems"][0])
+
     def first_policy(self) -> Ints:
         """Where strategy improvement starts: a policy from floats, or the first options."""
         problem = self.problem
@@ -188,7 +229,7 @@ class _Solve:
         if problem.horizon is not None:
             return first  # only chance nodes lie on cycles
         try:
-            return blocks.propose(problem, self.run).policy
+            return blocks.propose(problem, attrs.evolve(self.run, checkpoint=None)).policy
         except SolveInterrupted:
             raise
         except MdpDiceError as error:

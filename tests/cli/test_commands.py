@@ -159,7 +159,6 @@ def test_every_command_has_help():
 @pytest.mark.parametrize(
     "args",
     [
-        ("solve", "pig-turn", "--checkpoint"),
         ("policy", "pig-turn", "--save"),
         ("play", "pig-turn", "--seats", "random", "--record"),
         ("plot", "pig-turn", "--kind", "policy", "--to"),

@@ -14,6 +14,7 @@ from mdpdice.errors import SolveInterrupted
 from mdpdice.solvers.value_iteration import solver as value_iteration
 
 SCHEMA = {
+    "values_digest": (str, type(None)),
     "game": str,
     "parameters": dict,
     "horizon": (int, type(None)),
@@ -255,23 +256,24 @@ def test_a_stopped_solve_goes_on_from_its_checkpoint(run, write, tmp_path, monke
 
     with pytest.raises(SolveInterrupted):
         solve(find_game(name)(), solver="value-iteration", checkpoint=path, cancel=stop, progress=progress)
-    kept = path.read_bytes()
+    kept = {file.name: file.read_bytes() for file in path.iterdir()}
     options = ("solve", name, "--solver", "value-iteration", "--json", "--checkpoint", path)
     other = run(*options, "--epsilon", "1e-10")
     assert other.exit_code == 1
     assert "its tolerance is" in other.output
-    assert path.read_bytes() == kept
-    data = answer(run(*options))
+    assert {file.name: file.read_bytes() for file in path.iterdir()} == kept
+    data = json.loads(run(*options).stdout)
     assert data["value"] == pytest.approx(0.5)
-    assert not path.exists()
+    assert data["resumed_layers"] == 1
+    assert data["values_digest"] == answer(run(*options[:-2]))["values_digest"]
 
 
-def test_a_checkpoint_is_gone_when_the_solve_is_over(run, pig, tmp_path):
+def test_a_checkpoint_changes_nothing(run, pig, tmp_path):
     path = tmp_path / "kept"
     plain = run("solve", pig, "--solver", "value-iteration", "--json")
     kept = run("solve", pig, "--solver", "value-iteration", "--json", "--checkpoint", path)
-    assert json.loads(plain.stdout)["value"] == json.loads(kept.stdout)["value"]
-    assert not path.exists()
-    refused = run("solve", pig, "--solver", "linear-programming", "--checkpoint", path)
+    for key in ("value", "lower", "upper", "values_digest"):
+        assert json.loads(plain.stdout)[key] == json.loads(kept.stdout)[key]
+    refused = run("solve", pig, "--solver", "linear-programming", "--checkpoint", tmp_path / "other")
     assert refused.exit_code == 1
     assert re.search(r"checkpoints; use .*value-iteration", " ".join(refused.output.split()))

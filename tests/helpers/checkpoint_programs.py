@@ -1,6 +1,6 @@
 """Programs that use checkpoints; the tests kill them.
 
-``checkpoint_programs.py write PATH SIZE STEP`` writes one checkpoint, prints ``ready``, and writes others until
+``checkpoint_programs.py write PATH SIZE STEP`` writes one state, prints ``ready``, and writes others until
 it is killed; with STEP > 0 it kills itself at that line of the library.
 ``checkpoint_programs.py hold PATH`` locks a checkpoint, prints ``ready``, and waits.
 ``checkpoint_programs.py solve PATH`` prints ``ready`` after the first checkpoint of a long solve, and goes on.
@@ -10,7 +10,9 @@ import itertools
 import os
 import signal
 import sys
+import threading
 import time
+from pathlib import Path
 
 import numpy as np
 
@@ -25,23 +27,28 @@ def arrays(n, size):
 def write(path, size, step):
     from mdpdice.solving.checkpoints import Checkpoint
 
-    lines = itertools.count(1)
+    lines, armed = itertools.count(1), []
 
     def trace(frame, event, argument):
         if "mdpdice" not in frame.f_code.co_filename and "zipfile" not in frame.f_code.co_filename:
             return None
-        if event == "line" and next(lines) == step:
+        if event == "line" and armed and next(lines) == step:
             os.kill(os.getpid(), signal.SIGKILL)
         return trace
 
+    if step:
+        sys.settrace(trace)
+        # And the thread that writes.
+        threading.settrace(trace)
     with Checkpoint(path) as file:
         file.open(KEY, {})
-        file.save(arrays(1, size), 1)
+        file.put("state", arrays(1, size))
+        while not any(Path(path).glob("*.npz")):
+            time.sleep(0.001)
         print("ready", flush=True)
-        if step:
-            sys.settrace(trace)
+        armed.append(True)
         for n in itertools.count(2):
-            file.save(arrays(n, size), n)
+            file.put("state", arrays(n, size))
 
 
 def hold(path):
@@ -71,7 +78,7 @@ def solve(path):
     value_iteration.BUDGET = 100_000
 
     def told(phase, numbers):
-        if os.path.exists(path):  # noqa: PTH110
+        if any(Path(path).glob("*.npz")):
             print("ready", flush=True)
 
     solve(problem(), solver="value-iteration", checkpoint=path, checkpoint_seconds=0, progress=told)

@@ -63,18 +63,32 @@ class Interrupting(threading.Event):
         return self.looks < 0
 
 
-def forge(path, change):
-    """Change the arrays of a checkpoint and seal it again."""
-    with np.load(path) as members:
-        header = json.loads(members["header"].tobytes())
-        stores = {name: members[name].copy() for name in ("ints", "floats")}
-    at, views = {"ints": 0, "floats": 0}, {}
-    for name, store, shape in header["arrays"]:
-        size = int(np.prod(shape))
-        views[name] = stores[store][at[store] : at[store] + size].reshape(shape)
-        at[store] += size
-    change(views)
-    write_archive(path, {"header": text_member(header), **stores})
+def written(path, series="state", attempt=0):
+    """The last file of a series in a checkpoint."""
+    return max(path.glob(f"{attempt}-{series}-*.npz"))
+
+
+def steps_of(file):
+    """Header of a file of a checkpoint, and the arrays of its steps."""
+    with np.load(file) as members:
+        header, data = json.loads(members["header"].tobytes()), members["data"].copy()
+    at, steps = 0, []
+    for layout in header["steps"]:
+        step = {}
+        for name, dtype, shape in layout:
+            length = int(np.prod(shape)) * np.dtype(dtype).itemsize
+            step[name] = data[at : at + length].view(dtype).reshape(shape)
+            at += length
+        steps.append(step)
+    return header, data, steps
+
+
+def forge(path, change, series="state"):
+    """Change the arrays of the last step in a checkpoint and seal it again."""
+    file = written(path, series)
+    header, data, steps = steps_of(file)
+    change(steps[-1])
+    write_archive(file, {"header": text_member(header), "data": data})
 
 
 def put(name, value, at=...):

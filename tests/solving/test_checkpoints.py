@@ -1,3 +1,4 @@
+import contextlib
 import json
 import os
 import random
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers.stopped_solves import forge, put, steps_of, written
 
 from mdpdice.archives import text_member, write_archive
 from mdpdice.backend import Run
@@ -30,40 +32,61 @@ def arrays(n=0, size=SIZE):
     return {"count": np.full(3, n), "value": np.full((2, size), float(n)), "policy": np.full(size, n)}
 
 
-def written(path, n=7, size=SIZE):
-    with Checkpoint(path) as file:
-        file.open(KEY, {"objective": "Total()"})
-        file.save(arrays(n, size), n)
+def opened(path, key=KEY, every=60.0):
+    stack = contextlib.ExitStack()
+    file = stack.enter_context(Checkpoint(path, every))
+    with contextlib.ExitStack() as undo:
+        undo.push(stack)
+        file.open(key, {"objective": "Total()"})
+        undo.pop_all()
+    return stack, file
+
+
+def kept(path, n=7, size=SIZE):
+    stack, file = opened(path)
+    with stack:
+        file.put("state", arrays(n, size), n)
     return path
 
 
 def read(path, key=KEY, size=SIZE):
-    """The number that a checkpoint is full of, None if there is no file."""
+    """The number that a checkpoint is full of, None if there is none."""
     found = arrays(-1, size)
-    with Checkpoint(path) as file:
-        file.open(key, {})
+    stack, file = opened(path, key)
+    with stack:
         if not file.resume(found):
-            assert not path.exists()
             return None
     numbers = {float(x) for array in found.values() for x in array.flat}
     assert len(numbers) == 1, "a mixture of two states"
     return numbers.pop()
 
 
-# --- the file ------------------------------------------------------------------
+def names(folder):
+    return sorted(path.name for path in folder.iterdir())
 
 
-class TestFile:
+# --- the folder ----------------------------------------------------------------
+
+
+class TestFolder:
     def test_round_trip(self, tmp_path):
-        assert read(written(tmp_path / "a")) == 7
-        assert [path.name for path in tmp_path.iterdir()] == ["a"]
+        assert read(kept(tmp_path / "a")) == 7
+        assert names(tmp_path / "a") == ["0-state-000000.npz", "manifest.json"]
 
-    def test_no_file(self, tmp_path):
+    def test_a_state_takes_the_place_of_those_before(self, tmp_path):
+        path = kept(kept(tmp_path / "a", 1), 2)
+        assert read(path) == 2
+        assert names(path) == ["0-state-000001.npz", "manifest.json"]
+
+    def test_nothing_kept(self, tmp_path):
         assert read(tmp_path / "a") is None
+        with Checkpoint(tmp_path / "b"):
+            pass
+        assert names(tmp_path) == []
 
     @pytest.mark.parametrize("field", KEY)
     def test_of_something_else(self, tmp_path, field):
-        path = written(tmp_path / "a")
+        path = kept(tmp_path / "a")
         with pytest.raises(CheckpointMismatchError, match=rf"its {field} is {KEY[field]}, not x .*Total") as caught:
             read(path, {**KEY, field: "x"})
         assert (caught.value.path, caught.value.field, caught.value.value) == (str(path), field, KEY[field])
@@ -71,66 +94,125 @@ class TestFile:
         assert read(path) == 7
 
     def test_other_arrays(self, tmp_path):
-        path = written(tmp_path / "a")
+        path = kept(tmp_path / "a")
         with pytest.raises(CorruptFileError, match="arrays"):
             read(path, size=SIZE - 1)
 
-    @pytest.mark.parametrize("change", [
-        {"format": "mdpdice-network"},
-        {"version": 2},
-        {"version": True},
-        {"key": []},
-        {"iterations": "many"},
-        {"arrays": None},
-        {"arrays": [["count", "ints", [3]]]},
+    def test_folders_of_others_are_left_alone(self, tmp_path):
+        (tmp_path / "thesis.tex").write_text("years of work")
+        (tmp_path / ".thesis.tex.1.tmp").write_text("more")
+        with pytest.raises(CorruptFileError, match=r"other files \(.thesis.tex.1.tmp\) and is no checkpoint"):
+            read(tmp_path)
+        assert names(tmp_path) == [".thesis.tex.1.tmp", "thesis.tex"]
+        (tmp_path / "manifest.json").write_text('{"name": "a page"}')
+        with pytest.raises(CorruptFileError, match=r"manifest.json cannot be used"):
+            read(tmp_path)
+        assert len(names(tmp_path)) == 3
+
+    @pytest.mark.parametrize("change", [{"format": "another"}, {"version": 1}, {"attempts": [1]}, {"attempts": 1}])
+    def test_nonsense_in_the_manifest(self, tmp_path, change):
+        path = kept(tmp_path / "a") / "manifest.json"
+        path.write_text(json.dumps(json.loads(path.read_text()) | change))
+        with pytest.raises(CorruptFileError, match="delete the folder to start again"):
+            read(path.parent)
+
+    @pytest.mark.parametrize(("change", "error"), [
+        ({"format": "mdpdice-network"}, CorruptFileError),
+        ({"version": 1}, CorruptFileError),
+        ({"version": True}, CorruptFileError),
+        ({"attempt": []}, CorruptFileError),
+        ({"attempt": "of another"}, CheckpointMismatchError),
+        ({"series": "steps"}, CheckpointMismatchError),
+        ({"first": 1}, CheckpointMismatchError),
+        ({"iterations": "many"}, CorruptFileError),
+        ({"steps": None}, CorruptFileError),
+        ({"steps": [[["count", "<i8", [3]]]]}, CorruptFileError),
+        ({"steps": [[["count", "<i8", [1 << 40]]]]}, CorruptFileError),
+        ({"steps": [[["count", "|O", [3]]]]}, CorruptFileError),
+        ({"steps": [[["count", "<i8", [-1]]]]}, CorruptFileError),
+        ({"steps": [["count"]]}, CorruptFileError),
     ])  # fmt: skip
-    def test_sealed_nonsense_in_the_header(self, tmp_path, change):
-        path = tmp_path / "a"
-        layout = [["count", "ints", [3]], ["value", "floats", [2, SIZE]], ["policy", "ints", [SIZE]]]
-        header = {"format": "mdpdice-checkpoint", "version": 1, "key": KEY, "iterations": 1, "arrays": layout}
-        ints, floats = np.zeros(SIZE + 3, dtype=np.int64), np.zeros(2 * SIZE)
+    def test_sealed_nonsense(self, tmp_path, change, error):
+        file = written(kept(tmp_path / "a"))
+        header, data, _ = steps_of(file)
+        write_archive(file, {"header": text_member(header), "data": data})
+        assert read(tmp_path / "a") == 7
+        write_archive(file, {"header": text_member(header | change), "data": data})
+        with pytest.raises(error):
+            read(tmp_path / "a")
 
-        def write(header, ints=ints, floats=floats):
-            write_archive(path, {"header": text_member(header), "ints": ints, "floats": floats})
-
-        write(header)
-        assert read(path) == 0
-        write(header | change)
-        with pytest.raises(CorruptFileError):
-            read(path)
-        write([header])
-        with pytest.raises(CorruptFileError, match="header"):
-            read(path)
-        write(header, ints=ints[1:])
-        with pytest.raises(CorruptFileError, match="policy"):
-            read(path)
-        write(header, floats=np.full(2 * SIZE, np.nan))
+    def test_numbers_that_are_missing(self, tmp_path):
+        forge(kept(tmp_path / "a"), put("value", np.nan))
         with pytest.raises(CorruptFileError, match="value"):
-            read(path)
+            read(tmp_path / "a")
 
     def test_what_a_killed_writer_left_is_cleared_away(self, tmp_path):
-        path = written(tmp_path / "a")
-        (tmp_path / ".a.999-0.tmp").write_text("half of it")
-        (tmp_path / ".ab.999-0.tmp").write_text("of another file")
+        path = kept(tmp_path / "a")
+        (path / ".0-state-000001.npz.999-0.tmp").write_text("half of it")
         assert read(path) == 7
-        assert sorted(path.name for path in tmp_path.iterdir()) == [".ab.999-0.tmp", "a"]
+        assert names(path) == ["0-state-000000.npz", "manifest.json"]
+        # Killed before anything was kept.
+        (tmp_path / "b").mkdir()
+        (tmp_path / "b" / ".manifest.json.999-0.tmp").write_text("half of it")
+        (tmp_path / "b" / "lock").write_text("{}")
+        assert read(tmp_path / "b") is None
 
     def test_not_more_often_than_asked(self, tmp_path):
-        with Checkpoint(tmp_path / "a", every=1000) as file:
-            file.open(KEY, {})
-            run = Run(checkpoint=file)
-            run.save(arrays(1), 1)
-            assert not file.path.exists()
-            run.save(arrays(1), 1, now=True)
-            assert file.path.exists()
-        with Checkpoint(tmp_path / "b", every=0) as file:
-            file.open(KEY, {})
-            Run(checkpoint=file).save(arrays(1), 1)
-            assert file.path.exists()
+        for every, now, there in ((1000, False, []), (1000, True, [0]), (0, False, [0])):
+            path = tmp_path / f"{every} {now}"
+            stack, file = opened(path, every=every)
+            with stack:
+                Run(checkpoint=file).save(arrays(1), 1, now=now)
+            found = names(path) if path.exists() else []
+            assert found == ([*(f"0-state-{n:06d}.npz" for n in there), "manifest.json"] if there else [])
 
     def test_without_a_checkpoint(self):
         Run().save(arrays(1), 1, now=True)
+        Run().step(lambda: 1 / 0)
         assert not Run().resume(arrays(1))
+        assert not list(Run().steps())
+
+
+class TestSteps:
+    def keep(self, path, *numbers, every=0):
+        stack, file = opened(path, every=every)
+        with stack:
+            run = Run(checkpoint=file)
+            found = [int(step["n"][0]) for step in run.steps()]
+            for n in numbers:
+                run.step(lambda n=n: {"n": np.array([n]), "none": np.zeros((0, 3), dtype=bool)})
+                if every == 0:
+                    file._wait()
+        return found
+
+    @pytest.mark.parametrize("every", [0, 1000])
+    def test_go_on_behind_those_before(self, tmp_path, every):
+        assert self.keep(tmp_path / "a", 5, 6, every=every) == []
+        assert self.keep(tmp_path / "a", 7, every=every) == [5, 6]
+        assert self.keep(tmp_path / "a") == [5, 6, 7]
+        # Those that follow fast share a file.
+        assert len(list((tmp_path / "a").glob("*.npz"))) == (3 if every == 0 else 2)
+
+    def test_up_to_the_first_that_is_missing(self, tmp_path):
+        self.keep(tmp_path / "a", 5, 6, 7)
+        (tmp_path / "a" / "0-steps-000001.npz").unlink()
+        assert self.keep(tmp_path / "a", 8) == [5]
+        assert self.keep(tmp_path / "a") == [5, 8, 7]
+
+    def test_a_later_attempt_has_its_own(self, tmp_path):
+        with Checkpoint(tmp_path / "a", 0) as file:
+            for name in ("one", "two"):
+                file.open({"problem": name}, {})
+                file.add("steps", {"n": np.arange(3)})
+        with Checkpoint(tmp_path / "a", 0) as file:
+            file.open({"problem": "one"}, {})
+            assert [step["n"].tolist() for step in file.steps("steps")] == [[0, 1, 2]]
+            file.forget()
+            assert not list(file.steps("steps"))
+            file.open({"problem": "two"}, {})
+            assert len(list(file.steps("steps"))) == file.resumed_layers == 1
+        with Checkpoint(tmp_path / "a", 0) as file, pytest.raises(CheckpointMismatchError, match="problem is one"):
+            file.open({"problem": "two"}, {})
 
 
 def mutated(data, rng):
@@ -152,7 +234,8 @@ def mutated(data, rng):
 @pytest.mark.parametrize("count", [300, pytest.param(10_000, marks=pytest.mark.slow)])
 def test_no_mutated_file_is_loaded(tmp_path, count):
     rng = random.Random(count)
-    path = written(tmp_path / "a", size=50)
+    folder = kept(tmp_path / "a", size=50)
+    path = written(folder)
     data = path.read_bytes()
     tried = 0
     while tried < count:
@@ -160,11 +243,11 @@ def test_no_mutated_file_is_loaded(tmp_path, count):
         if changed == data:
             continue
         path.write_bytes(changed)
-        with Checkpoint(path) as file, pytest.raises(CorruptFileError):
-            file.open(KEY, {})
+        with pytest.raises(CorruptFileError):
+            read(folder, size=50)
         tried += 1
     path.write_bytes(data)
-    assert read(path, size=50) == 7
+    assert read(folder, size=50) == 7
     print(f"{tried} mutated checkpoints, 0 loaded")
 
 
@@ -185,11 +268,11 @@ def test_kill_9_never_loses_the_checkpoint(tmp_path, count):
                 time.sleep(rng.random() * 0.05)
                 writer.kill()
             assert writer.wait(60) == -signal.SIGKILL
-        left_behind += any(left.name.startswith(f".{number}.") for left in tmp_path.iterdir())
+        left_behind += any(name.endswith(".tmp") for name in names(path))
         # The lock of the dead is taken over, and the file holds one whole state.
         assert read(path) >= 1
-        assert not (tmp_path / f"{number}.lock").exists()
-        assert not [left for left in tmp_path.iterdir() if left.name.startswith(f".{number}.")]
+        assert len(names(path)) <= 3
+        assert not [name for name in names(path) if name.endswith(".tmp") or name == "lock"]
     print(f"{count} kills, {left_behind} in the middle of a file, 0 checkpoints lost")
     assert left_behind >= 1
 
@@ -199,28 +282,19 @@ def test_kill_9_never_loses_the_checkpoint(tmp_path, count):
 
 class TestLock:
     def test_two_processes(self, tmp_path):
-        path = written(tmp_path / "a")
+        path = kept(tmp_path / "a")
         with program("hold", path) as holder:
             assert holder.stdout.readline() == "ready\n"
-            with pytest.raises(CheckpointLockedError, match=f"pid {holder.pid}") as caught:
+            with pytest.raises(CheckpointLockedError, match=f"pid {holder.pid}.*delete .*lock if you") as caught:
                 read(path)
             assert caught.value.holder["pid"] == holder.pid
             assert {"host", "started"} <= set(caught.value.holder)
             assert caught.value.code == "CheckpointLocked"
             holder.kill()
             holder.wait()
+        assert (path / "lock").exists()
         assert read(path) == 7
-
-    def test_a_dead_holder_that_nobody_has_waited_for(self, tmp_path):
-        path = written(tmp_path / "a")
-        with program("hold", path) as holder:
-            assert holder.stdout.readline() == "ready\n"
-            os.kill(holder.pid, signal.SIGKILL)
-            assert holder.stdout.read() == ""  # closed: it is dead
-            deadline = time.monotonic() + 30
-            while "Z" not in Path(f"/proc/{holder.pid}/stat").read_text().rpartition(")")[2].split()[0]:
-                assert time.monotonic() < deadline
-            assert read(path) == 7
+        assert not (path / "lock").exists()
 
     def test_twice_in_one_process(self, tmp_path):
         with Checkpoint(tmp_path / "a"), pytest.raises(CheckpointLockedError, match=f"pid {os.getpid()}"):
@@ -228,42 +302,15 @@ class TestLock:
         with Checkpoint(tmp_path / "a"):
             pass
 
-    def test_of_an_earlier_process_with_our_number(self, tmp_path):
-        self.lock(tmp_path, pid=os.getpid())
+    @pytest.mark.parametrize("text", ["", "[1]", "{", "\xff", '{"pid": 1}'])
+    def test_what_nobody_holds_is_taken(self, tmp_path, text):
+        (tmp_path / "a").mkdir()
+        (tmp_path / "a" / "lock").write_text(text, encoding="latin-1")
         assert read(tmp_path / "a") is None
 
-    def test_of_an_earlier_process_with_the_number_of_one_that_lives(self, tmp_path):
-        self.lock(tmp_path, pid=os.getppid(), born="1")
-        assert read(tmp_path / "a") is None
-
-    @pytest.mark.parametrize("entries", [
-        {"pid": 2**22 + 1, "host": "another"},
-        {"pid": 0},
-        {"pid": -1},
-        {"pid": True},
-        {"pid": "1"},
-        {},
-    ])  # fmt: skip
-    def test_there_is_no_telling_whether_it_lives(self, tmp_path, entries):
-        self.lock(tmp_path, **entries)
-        with pytest.raises(CheckpointLockedError, match="delete .*a.lock if you are sure"):
-            read(tmp_path / "a")
-        assert (tmp_path / "a.lock").exists()
-
-    @pytest.mark.parametrize("text", ["", "[1]", "{", "\xff"])
-    def test_not_a_lock_of_ours(self, tmp_path, text):
-        (tmp_path / "a.lock").write_text(text, encoding="latin-1")
-        with pytest.raises(CheckpointLockedError, match="does not say who"):
-            read(tmp_path / "a")
-
-    def test_no_such_process(self, tmp_path):
-        self.lock(tmp_path, pid=2**40)
-        assert read(tmp_path / "a") is None
-
-    def test_one_of_many_takes_over(self, tmp_path):
-        """Many threads want the lock of a dead process at once."""
+    def test_one_of_many(self, tmp_path):
+        """Many threads want a folder that appears and goes away."""
         for _ in range(20):
-            self.lock(tmp_path, pid=2**40)
             inside, most, refused = [], [], []
             gate = threading.Barrier(8)
 
@@ -286,15 +333,3 @@ class TestLock:
             assert max(most) == 1
             assert len(most) + len(refused) == 8
             assert not list(tmp_path.iterdir())
-
-    def test_a_lock_that_was_stolen_is_not_given_back(self, tmp_path):
-        with Checkpoint(tmp_path / "a"):
-            (tmp_path / "a.lock").write_text("mine")
-        assert (tmp_path / "a.lock").read_text() == "mine"
-
-    def lock(self, folder, **entries):
-        import platform
-
-        if "pid" in entries:
-            entries = {"host": platform.node(), "started": "then", **entries}
-        (folder / "a.lock").write_text(json.dumps(entries))

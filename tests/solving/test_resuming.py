@@ -1,3 +1,4 @@
+import shutil
 import subprocess
 import sys
 import time
@@ -6,10 +7,11 @@ from pathlib import Path
 import attrs
 import numpy as np
 import pytest
-from helpers.stopped_solves import Interrupting, certify_unwatched, components, forge, put, same, walk
+from helpers.stopped_solves import Interrupting, certify_unwatched, components, forge, put, same, walk, written
 
 from mdpdice import Game, decide, die, end, go, roll, solve
 from mdpdice.answers.solution import Status
+from mdpdice.archives import write_archive
 from mdpdice.backend import Candidate, Feature, Run
 from mdpdice.errors import (
     CheckpointLockedError,
@@ -23,6 +25,7 @@ from mdpdice.errors import (
 )
 from mdpdice.solvers.value_iteration import ValueIteration
 from mdpdice.solvers.value_iteration import solver as value_iteration
+from mdpdice.solving import pipeline
 from mdpdice.solving.checkpoints import Checkpoint
 
 HELPERS = Path(__file__).parent.parent / "helpers"
@@ -84,7 +87,12 @@ def test_a_resumed_solve_equals_an_uninterrupted_one(case, every, tmp_path, monk
     print(f"{case}: {legs} interruptions")
     assert legs >= 2
     same(whole, cut)
-    assert not list(tmp_path.iterdir())
+    # It stays, and tells the same once more.
+    same(whole, solve(game, solver="value-iteration", horizon=horizon, checkpoint=path))
+
+
+def contents(folder):
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
 def stopped(game, path, looks=40, **options):
@@ -113,7 +121,7 @@ def test_a_killed_solve_goes_on_to_the_same_result(tmp_path, monkeypatch):
             solver.kill()
             rest = solver.stdout.read()
         assert "over" not in rest
-        assert path.exists()
+        assert written(path).exists()
     phases = []
     game = checkpoint_programs.problem()
     resumed = solve(
@@ -121,15 +129,15 @@ def test_a_killed_solve_goes_on_to_the_same_result(tmp_path, monkeypatch):
     )
     assert "resume" in phases
     same(resumed, solve(game, solver="value-iteration"))
-    assert not list(tmp_path.iterdir())
+    assert resumed.details["resumed_layers"] == 1
 
 
 class TestMismatch:
     def test_game(self, interrupted):
-        before = interrupted.read_bytes()
+        before = contents(interrupted)
         with pytest.raises(CheckpointMismatchError, match="its problem is"):
             solve(walk(32), solver="value-iteration", checkpoint=interrupted)
-        assert interrupted.read_bytes() == before
+        assert contents(interrupted) == before
 
     def test_parameters(self, interrupted):
         with pytest.raises(CheckpointMismatchError, match="max_sweeps=7"):
@@ -144,12 +152,32 @@ class TestMismatch:
             solve(walk(), solver=KeepsNothing(), checkpoint=interrupted)
 
     def test_damaged(self, interrupted):
-        data = bytearray(interrupted.read_bytes())
+        file = written(interrupted)
+        data = bytearray(file.read_bytes())
         data[len(data) // 2] ^= 1
-        interrupted.write_bytes(data)
-        with pytest.raises(CorruptFileError, match="delete it to start again"):
+        file.write_bytes(data)
+        with pytest.raises(CorruptFileError, match="delete it to have that done again") as caught:
             solve(walk(), solver="value-iteration", checkpoint=interrupted)
-        assert interrupted.read_bytes() == data
+        assert caught.value.path == str(file)
+        assert file.read_bytes() == data
+        file.unlink()
+        same(solve(walk(), solver="value-iteration", checkpoint=interrupted), solve(walk(), solver="value-iteration"))
+
+    def test_of_another_checkpoint(self, interrupted, tmp_path, monkeypatch):
+        other = stopped(walk(32), tmp_path / "b", solver="value-iteration")
+        shutil.copy(written(other), written(interrupted))
+        with pytest.raises(CheckpointMismatchError, match="written by another solve"):
+            solve(walk(), solver="value-iteration", checkpoint=interrupted)
+
+    def test_another_version(self, interrupted, monkeypatch):
+        monkeypatch.setattr(pipeline, "library_version", lambda: "99.1")
+        with pytest.raises(CheckpointMismatchError, match=r"its mdpdice is .*, not 99.1"):
+            solve(walk(), solver="value-iteration", checkpoint=interrupted)
+
+    def test_a_file_of_earlier_versions(self, tmp_path):
+        write_archive(tmp_path / "a", {"header": np.zeros(1, dtype=np.uint8)})
+        with pytest.raises(CorruptFileError, match="earlier versions"):
+            solve(walk(), checkpoint=tmp_path / "a")
 
     def test_locked(self, interrupted):
         with Checkpoint(interrupted), pytest.raises(CheckpointLockedError):
@@ -175,15 +203,17 @@ def test_a_backend_that_keeps_nothing(tmp_path):
 
 
 def test_a_backend_without_checkpoints(tmp_path):
-    with pytest.raises(UnsupportedError, match="cannot do: checkpoints; use policy-iteration or value-iteration"):
+    with pytest.raises(UnsupportedError, match="cannot do: checkpoints; use exact or policy-iteration or value"):
         solve(walk(), solver="linear-programming", checkpoint=tmp_path / "a")
     assert not list(tmp_path.iterdir())
 
 
-def test_auto_takes_one_that_has_them(tmp_path):
+def test_auto_takes_the_same(tmp_path):
     acyclic = Game.of(start=0, node=lambda n: decide({"on": go(n + 1), "stop": end(n)}) if n < 9 else end(7))
-    assert solve(acyclic).solver == "backward-induction"
-    assert solve(acyclic, checkpoint=tmp_path / "a").solver == "value-iteration"
+    same(solve(acyclic), solve(acyclic, checkpoint=tmp_path / "a"))
+    again = solve(acyclic, checkpoint=tmp_path / "a")
+    same(solve(acyclic), again)
+    assert (again.solver, again.details["resumed_layers"]) == ("backward-induction", 1)
 
 
 def test_deadline(tmp_path):
@@ -194,12 +224,6 @@ def test_deadline(tmp_path):
         solve(walk(), solver="value-iteration", checkpoint=tmp_path / "a", time_limit=0.5, progress=late)
     assert caught.value.checkpoint == str(tmp_path / "a")
     assert solve(walk(), solver="value-iteration", checkpoint=tmp_path / "a").proved
-
-
-def test_a_limit_leaves_no_checkpoint(tmp_path):
-    with pytest.raises(NotConvergedError):
-        solve(walk(), solver=ValueIteration(max_sweeps=5), checkpoint=tmp_path / "a")
-    assert not list(tmp_path.iterdir())
 
 
 # --- checkpoints that lie --------------------------------------------------------
@@ -238,9 +262,9 @@ def test_a_lying_checkpoint_costs_time_only(lie, game, looks, tmp_path, monkeypa
     try:
         solve(game(), solver="value-iteration", checkpoint=path, cancel=Interrupting(looks))
     except SolveInterrupted:
-        assert path.exists()
+        assert written(path).exists()
     else:
-        looks = 6
+        shutil.rmtree(path)
         stopped(game(), path, looks=6, solver="value-iteration")
     forge(path, LIES[lie])
     monkeypatch.setattr(value_iteration, "BUDGET", 1 << 20)
@@ -282,7 +306,7 @@ OUT_OF_RANGE = {
 @pytest.mark.parametrize("lie", OUT_OF_RANGE)
 def test_numbers_that_lead_out_of_the_arrays_are_refused(lie, interrupted):
     forge(interrupted, OUT_OF_RANGE[lie])
-    with pytest.raises(CorruptFileError, match="delete it to start again"):
+    with pytest.raises(CorruptFileError, match="delete it to have that done again"):
         solve(walk(), solver="value-iteration", checkpoint=interrupted)
 
 
@@ -320,7 +344,7 @@ class Gullible(KeepsNothing):
 def test_what_a_checkpoint_has_led_to_is_done_again(way, tmp_path):
     path = tmp_path / "a"
     game = walk()
-    from mdpdice.solving.problem import prepare
+    from mdpdice.solving.problem import library_version, prepare
 
     with Checkpoint(path) as file:
         file.open(
@@ -329,12 +353,14 @@ def test_what_a_checkpoint_has_led_to_is_done_again(way, tmp_path):
                 "solver": "keeps-nothing",
                 "parameters": "Gullible()",
                 "tolerance": "1e-09",
+                "mdpdice": library_version(),
             },
             {},
         )
-        file.save({"way": np.array([way])}, 1)
-    assert solve(game, solver=attrs.frozen(Gullible)(), checkpoint=path).status is Status.CERTIFIED
-    assert not list(tmp_path.iterdir())
+        file.put("state", {"way": np.array([way])})
+    found = solve(game, solver=attrs.frozen(Gullible)(), checkpoint=path)
+    assert found.status is Status.CERTIFIED
+    assert found.details["resumed_layers"] == (way == 0)
 
 
 def test_failures_of_a_fresh_solve_are_told(tmp_path):
@@ -344,7 +370,6 @@ def test_failures_of_a_fresh_solve_are_told(tmp_path):
 
     with pytest.raises(PluginError):
         solve(walk(), solver=Broken(), checkpoint=tmp_path / "a")
-    assert not list(tmp_path.iterdir())
 
 
 def test_errors_have_the_common_base():

@@ -116,7 +116,18 @@ class Widths:
     reason: str = ""
 
 
-def verify_lattice(lattice: Lattice, claim: Claim, check: Callable[[], None] | None = None) -> Widths:
+@attrs.define(eq=False)
+class Found:
+    """What is known of the layers so far."""
+
+    off: Floats  # shape (4, layers): residuals of best and of stored choices, room for rounding and for rounded choices
+    longest: Floats  # how long plays stay in a layer; NaN where it reads itself and this is not known yet
+    done: int = 0  # points that were looked at, in the order of layers
+
+
+def verify_lattice(
+    lattice: Lattice, claim: Claim, check: Callable[[], None] | None = None, found: Found | None = None
+) -> Widths:
     """Find out how far the claimed values can be off.
 
     Parameters
@@ -127,6 +138,8 @@ def verify_lattice(lattice: Lattice, claim: Claim, check: Callable[[], None] | N
         The claim.
     check : callable, optional
         Called now and then; it may raise to stop the work.
+    found : Found, optional
+        What is known of the same claim already; the rest is filled in.
     """
     count = int(claim.layer.max(initial=0)) + 1
     nothing = np.full(count, np.inf)
@@ -146,7 +159,8 @@ def verify_lattice(lattice: Lattice, claim: Claim, check: Callable[[], None] | N
     points = np.flatnonzero(stored.any(axis=0))
     points = points[_sorted(-claim.inner[points])]
     points = points[_sorted(claim.layer[points])]
-    core.look(points, np.searchsorted(claim.layer[points], np.arange(count + 1)), check)
+    found = Found(np.zeros((4, count)), np.ones(count)) if found is None else found
+    core.look(points, np.searchsorted(claim.layer[points], np.arange(count + 1)), check, found)
     optimal, policy = nothing.copy(), nothing.copy()
     best = follow = 0.0
     for number in range(count - 1, -1, -1):
@@ -217,36 +231,33 @@ class _Core:
         place = np.empty(lattice.size, dtype=lattice.point_type)
         return cls(lattice, claim, GridTables(lattice), core, ports, pairs, place)
 
-    def look(self, points: Ints, ends: Ints, check: Callable[[], None] | None) -> None:
+    def look(self, points: Ints, ends: Ints, check: Callable[[], None] | None, so_far: Found) -> None:
         """Find out by how much the error of each layer exceeds that of the later ones.
 
         Layer ``i`` has the points ``ends[i] .. ends[i + 1] - 1``, in the order in which passes take them.
         """
         # Layers are looked at side by side, since no check of one needs the result of another.
-        count = len(ends) - 1
-        off = np.zeros((2, count))
-        room, slack = np.zeros((2, count))
-        longest, cyclic = np.ones(count), []
+        off, (room, slack), longest = so_far.off[:2], so_far.off[2:], so_far.longest
+        jobs = [job for job in _jobs(ends) if job[1][-1] > so_far.done]
         with ThreadPoolExecutor(_workers()) as pool:
-            for batch in pool.map(self._look, ((points, job) for job in _jobs(ends))):
-                if check is not None:
-                    check()
+            for job, batch in zip(jobs, pool.map(self._look, ((points, job) for job in jobs)), strict=True):
                 for number, residuals, itself, steps in batch:
                     for at, result in enumerate(residuals):
                         off[at, number] = max(off[at, number], result[0])
                         room[number] = max(room[number], result[1])
                         slack[number] = max(slack[number], result[2])
-                    if steps is not None:
-                        longest[number] = steps
-                    elif itself:
-                        cyclic.append(number)
-            cyclic = sorted(set(cyclic))
-            turns = [points[ends[number] : ends[number + 1]] for number in cyclic]
-            for number, steps in zip(cyclic, pool.map(self._longest_of, turns), strict=True):
+                    if steps is not None or itself:
+                        longest[number] = np.nan if steps is None else steps
+                so_far.done = int(job[1][-1])
                 if check is not None:
                     check()
+            cyclic = np.flatnonzero(np.isnan(longest)).tolist()
+            turns = [points[ends[number] : ends[number + 1]] for number in cyclic]
+            for number, steps in zip(cyclic, pool.map(self._longest_of, turns), strict=True):
                 longest[number] = steps
-        longest *= 1.0 + 1e-9
+                if check is not None:
+                    check()
+        longest = longest * (1.0 + 1e-9)
         # Nobody who decides by rounded numbers loses more than the slack; stored choices are looked at as they are.
         # Where plays may go on for ever nothing is proved, however small the residual (0 times inf is no number).
         endless = np.isinf(longest)
