@@ -139,14 +139,13 @@ class Case(NamedTuple):
 
         asked: dict[str, Any] = {"objective": self.objective, "horizon": self.horizon}
         asked |= {"epsilon": self.epsilon, "prove": self.prove}
+        asked["lattice_above"] = FALL_BACK_UP_TO_EDGES if network else 0
         for form in (network, not network):
             if (question := self.question(solver=solver, network=form)) is None:
                 return None
             read = functools.partial(read_kept, game=self.game, question=question, **asked)
             found = kept.find(question, read)
-            if found is None or not found.proved:
-                continue
-            if not network or found.lattice is None or found.n_edges > FALL_BACK_UP_TO_EDGES:
+            if found is not None and found.proved:
                 return found
         return None
 
