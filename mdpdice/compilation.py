@@ -14,10 +14,11 @@ import functools
 import hashlib
 import re
 import sys
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterable
 from typing import Any, TypeAlias, TypeVar, cast
 
-import numba
+import numpy as np
 from numpy.typing import NDArray
 
 # What compiled loops are given.  The names tell the type of the elements, for readers: numba infers them, and its
@@ -33,17 +34,66 @@ F = TypeVar("F", bound=Callable[..., Any])
 _IMPORT = re.compile(r"^from (mdpdice[\w.]*) import (\w*)", re.MULTILINE)
 
 
+PLAIN_UP_TO = 200_000
+"""Elements of arrays that loops go through in plain Python, all together, before one is compiled: about 0.1 s."""
+_MAKING = threading.RLock()
+
+
 def njit(function: F) -> F:
-    """`numba.njit` with the options of the library; the type of the function stays as it is."""
-    return _compiled(function)
+    """`numba.njit` with the options of the library, on the first call; the type of the function stays as it is."""
+    return cast("F", Loop(function))
+
+
+def brief(function: F) -> F:
+    """The same for what goes over its arrays once or twice, in plain Python as long as that is sooner done."""
+    return cast("F", Loop(function, plain=True))
 
 
 def inlined(function: F) -> F:
     """The same for what is called once per node: a call with arrays costs as much as the work on a short row."""
-    return _compiled(function, inline="always")
+    return cast("F", Loop(function, inline="always"))
 
 
-def _compiled(function: F, **options: Any) -> F:
+class Loop:
+    """A loop that is compiled when it is needed: to import numba takes longer than to solve a small game."""
+
+    spent = 0  # elements that plain Python went through
+    compiling = False
+
+    def __init__(self, function: Callable[..., Any], *, plain: bool = False, **options: Any) -> None:
+        self.function, self.plain, self.options = function, plain, options
+        functools.update_wrapper(self, function)
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Call the machine code, or the function itself."""
+        if self.options:  # only plain Python calls one
+            return self.function(*arguments)
+        if self.plain and not Loop.compiling:
+            Loop.spent += _elements(arguments)
+            if Loop.spent <= PLAIN_UP_TO:
+                with np.errstate(all="ignore"):
+                    return self.function(*arguments)
+        Loop.compiling = True
+        return self.compiled(*arguments)
+
+    def __getattr__(self, name: str) -> Any:
+        """What numba looks for where compiled code calls this: the type of the compiled function among it."""
+        if name.startswith("__"):  # others look for these, in vain
+            raise AttributeError(name)
+        return getattr(self.compiled, name)
+
+    @functools.cached_property
+    def compiled(self) -> Any:
+        """The function of numba, made once: by the first of all threads that call it."""
+        with _MAKING:
+            if "compiled" not in self.__dict__:
+                self.__dict__["compiled"] = _dispatcher(self.function, self.options)
+            return self.__dict__["compiled"]
+
+
+def _dispatcher(function: Callable[..., Any], options: dict[str, Any]) -> Any:
+    import numba
+
     make = functools.partial(numba.njit, nogil=True, error_model="numpy", **options)
     dispatcher: Any = make(cache=True)(function)
     if dispatcher is not function:  # numba is not switched off
@@ -53,7 +103,16 @@ def _compiled(function: F, **options: Any) -> F:
         except AttributeError:
             # Code that may be out of date is worse than code that is made anew.
             dispatcher = make()(function)
-    return cast("F", dispatcher)
+    return dispatcher
+
+
+def _elements(arguments: Iterable[Any]) -> int:
+    """How many elements the arrays among some arguments have."""
+    return sum(
+        one.size if isinstance(one, np.ndarray) else _elements(one)
+        for one in arguments
+        if isinstance(one, np.ndarray | tuple)
+    )
 
 
 @functools.cache

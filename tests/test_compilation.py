@@ -17,7 +17,7 @@ PACKAGE = Path(compilation.__file__).parent
 COMPILED = sorted(
     path
     for path in PACKAGE.rglob("*.py")
-    if any(line in ("@njit", "@inlined") for line in path.read_text(encoding="utf-8").splitlines())
+    if any(line in ("@njit", "@inlined", "@brief") for line in path.read_text(encoding="utf-8").splitlines())
 )
 
 ROUNDS = '''
