@@ -31,7 +31,7 @@ def read_scores(text: str, usual: tuple[int, int] = (0, 0)) -> tuple[dict[str, i
     if len(dict(fields)) < len(fields):
         msg = f"{text!r} names a score twice"
         raise UnknownStateError(msg, value=text)
-    scores = dict(zip(_NAMES, usual, strict=True))
+    scores: dict[str, int] = dict(zip(_NAMES, usual, strict=True))
     scores.update((name, int(points)) for name, points in fields)
     return scores, _SCORE.sub("", text).strip()
 

@@ -132,7 +132,7 @@ class Tables:
 def tables() -> Tables:
     """Return the turn as arrays."""
     place: dict[Dice, int] = {dice: at for at, dice in enumerate(ROLLS)}
-    held_place = {dice: at for at, dice in enumerate(HELD)}
+    held_place: dict[Dice, int] = {dice: at for at, dice in enumerate(HELD)}
     becomes = np.zeros((len(HELD), len(ROLLS)), dtype=np.int64)
     for at, held in enumerate(HELD):
         for roll, chance in zip(rolled(held), rolled(held).weights, strict=True):

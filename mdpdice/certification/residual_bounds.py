@@ -195,7 +195,7 @@ def _undiscounted(
     """What to take off `value` and to add to it."""
     from mdpdice.numerics.kernels import residuals as kernels
 
-    follow = policy.copy()
+    follow, shortest, least = policy.copy(), value, np.inf
     for at in range(ROUNDS):
         check()
         w = _lengths(problem, follow) if at or lengths is None else lengths

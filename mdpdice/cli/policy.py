@@ -121,7 +121,9 @@ def _write(asked: SimpleNamespace, tables: list[mdpdice.Table], title: str, abou
         if sum(len(one.lines or one.rows) for one in tables) > DRAWN:
             msg = f"more than {DRAWN} rows are no card: say --rows and --cols, or write .csv or .html"
             raise click.UsageError(msg)
-        mdpdice.plots.save_picture(mdpdice.plots.draw_card(tables, title=title, about=about), asked.path)
+        from mdpdice import plots
+
+        plots.save_picture(plots.draw_card(tables, title=title, about=about), asked.path)
         return
     made: dict[str, Callable[[], str]] = {
         ".csv": tables[0].csv,

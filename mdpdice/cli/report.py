@@ -189,7 +189,9 @@ def _totals(case: Case, solution: mdpdice.Solution) -> Iterable[str]:
     levels = (0.05, 0.25, 0.5, 0.75, 0.95)
     rows += [(f"{100 * at:g} % of plays have at most", short(spread.quantile(at))) for at in levels]
     yield _rows(rows)
-    ax = mdpdice.plots.outcome_chart(spread)
+    from mdpdice.plots import outcome_chart
+
+    ax = outcome_chart(spread)
     left, right = ax.get_xlim()
     ax.set_xlim(right=min(right, spread.quantile(0.999) + 0.05 * (right - left)))  # no long empty tail
     yield _figure("totals", lambda: ax)

@@ -257,7 +257,7 @@ def cross_check(
                 problems += wrong
     values, wrong = comparison.compare_policies(problem, [found for found in solutions if found.proved])
     independent = _independent([entry for entry in entries if entry.solution is not None])
-    counts = dict.fromkeys(COUNTERS, 0)
+    counts: dict[str, int] = dict.fromkeys(COUNTERS, 0)
     counts |= {"independent": independent, "actions": choices, "policies": values}
     if solutions:
         best = min(range(len(solutions)), key=lambda i: solutions[i].width)

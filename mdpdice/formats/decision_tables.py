@@ -187,7 +187,7 @@ def _table(network: Network, kept: Bools) -> Table:
     via = matrix_of(outer & nesting, choice, m)
     matrix = csr_array(matrix_of(outer, choice, m) @ entered + via @ rows)
     _require_size(matrix)
-    reward: Floats = via @ base + np.bincount(choice[outer], worth[outer], m)
+    reward: Any = via @ base + np.bincount(choice[outer], worth[outer], m)
     if end.any():
         # It stays where it is, for nothing.
         stay = csr_array(([1.0], ([0], [n - 1])), shape=(1, n))

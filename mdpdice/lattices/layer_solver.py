@@ -249,7 +249,8 @@ def _feedback(work: _Work, columns: Any, marks: Bools, part: Ints, starts: Ints)
     """What a sweep reads before it has computed it; None if that is too much."""
     kernels = _feedback_kernels()
     turn = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
-    bit, needs = np.zeros((2, *marks.shape), dtype=np.int64)
+    bit: Ints = np.zeros(marks.shape, dtype=np.int64)
+    needs: Ints = np.zeros_like(bit)
     part = part - part.min()
     ptr = np.zeros(int(part.max()) + 2, dtype=np.int64)
     if not kernels.find(work.reads, work.used_ptr, work.used, columns, marks, part, turn, work.place, bit, needs, ptr):

@@ -294,7 +294,7 @@ class Expr:
         shape = np.broadcast_shapes(*(np.shape(value) for value in values.values()))
         columns = {name: Column.of(value) for name, value in values.items() if name in self.names}
         column = _column_of(self, columns)
-        defined = True if column.defined is None else column.defined
+        defined: Any = True if column.defined is None else column.defined
         data = column.data if self.kind <= INT else column.floats()
         return np.broadcast_to(data, shape).copy(), np.broadcast_to(defined, shape)
 

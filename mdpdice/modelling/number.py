@@ -63,7 +63,7 @@ def _own(value: Any) -> int | float | Fraction:
         if value.is_finite() and abs(value.adjusted()) > _LONGEST:
             raise OverflowError
         return Fraction(value) if value.is_finite() else float(value)
-    if isinstance(value, np.longdouble):  # the only scalar of numpy whose item() is of numpy, too
+    if isinstance(value, np.floating):  # the only scalar of numpy whose item() is of numpy, too
         return Fraction(*map(int, value.as_integer_ratio())) if np.isfinite(value) else float(value)
     raise TypeError
 

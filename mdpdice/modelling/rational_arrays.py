@@ -39,7 +39,7 @@ class Column:
         if not -_LIMIT < lower <= upper < _LIMIT:
             raise OverflowError("values leave the range of int64")
         # Numbers are made after their bounds were looked at, since numpy wraps around silently.
-        self.data = data() if callable(data) else data
+        self.data: Any = data() if callable(data) else data
         self.denominator = denominator
         self.lower = lower
         self.upper = upper

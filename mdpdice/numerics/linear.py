@@ -92,7 +92,7 @@ def _solve_block(chain: Chain, block: Ints, value: Floats, place: Ints, *, stoch
     place[block] = -1
     coef, inside, outside = chain.coef[edges], column >= 0, column < 0
     ahead = coef[outside] * value[chain.dst[edges[outside]]]
-    right: Floats = chain.base[block] + np.bincount(row[outside], weights=ahead, minlength=size)
+    right: Any = chain.base[block] + np.bincount(row[outside], weights=ahead, minlength=size)
     if size > ELIMINATE_UP_TO_NODES:
         return _solve_large(row[inside], column[inside], coef[inside], right, loose)
     matrix = np.zeros((size, size))

@@ -53,7 +53,7 @@ def draw_card(tables: Sequence[Table], *, title: str, about: Sequence[str] = ())
         write(table.lines[0] if table.lines else table.title, 11, bold=True)
         if table.lines:
             size = min(9, room / (EM * max(map(len, table.lines))))
-            lines += [(1.4 * size, size, [(0, 0, line, "mono")]) for line in table.lines[1:]]
+            lines.extend((1.4 * size, size, [(0, 0, line, "mono")]) for line in table.lines[1:])
             continue
         texts = [heads(table), *([shown(value) for value in row] for row in table.rows)]
         widths = [EM * (max(map(len, column)) + 2) for column in zip(*texts, strict=True)]

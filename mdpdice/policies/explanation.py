@@ -310,7 +310,7 @@ def _ways(net: Network, edges: Ints, row: Ints, n: int) -> dict[str, Ints]:
     ends = net.dst[edges]
     paid = net.reward[edges] + np.where(net.kind[ends] == Kind.END, net.payoff[ends], 0.0)
     ranked = {told: _ranks(known, len(number))[code] for told, known in keys.items()}
-    ranked["what pays most at once"] = np.unique(paid, return_inverse=True)[1]
+    ranked["what pays most at once"] = np.unique(paid, return_inverse=True)[1].astype(np.float64)
     found: dict[bytes, tuple[str, Ints]] = {}
     for told, rank in ranked.items():
         order = np.lexsort((-np.arange(len(edges)), rank, row))

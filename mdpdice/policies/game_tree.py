@@ -108,9 +108,9 @@ class Tree:
     def to_json(self) -> dict[str, Any]:
         """Give the tree as JSON data."""
         found: dict[int, dict[str, Any]] = {}
-        nodes = [self]
+        nodes: list[Tree] = [self]
         for node in nodes:  # it grows while it is read
-            nodes += node.children
+            nodes.extend(node.children)
         for node in reversed(nodes):
             data = {
                 "value": node.value if math.isfinite(node.value) else str(node.value),

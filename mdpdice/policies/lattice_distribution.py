@@ -55,7 +55,7 @@ class _Moves(NamedTuple):
     chance: Floats
 
     def take(self, some: Any) -> _Moves:
-        return _Moves(*(column[some] for column in self))
+        return _Moves(self.begin[some], self.finish[some], self.paid[some], self.chance[some])
 
 
 def lattice_outcomes(table: GridValues) -> Outcomes:

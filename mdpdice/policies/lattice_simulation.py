@@ -274,7 +274,7 @@ class _Table:
             answer = known.get(key)
             if answer is None:
                 node, point = key
-                own = np.arange(self.lattice.indptr[node], self.lattice.indptr[node + 1])
+                own = np.arange(int(self.lattice.indptr[node]), int(self.lattice.indptr[node + 1]))
                 there = open_edges(self.lattice, own, columns[at], group.tables).tolist()
                 edge, chance = zip(*rule.edges(node, self.lattice.counters(point), there), strict=True)
                 below = np.cumsum([float(one) for one in chance])

@@ -297,7 +297,7 @@ class _Table:
                 ends = total[over] + factor[over] * side[over] * self.payment[node[over]]
                 totals[play[over]] = ends + float(chain.total) / 2
                 left = ~over
-                play, node, side, factor, total = (array[left] for array in (play, node, side, factor, total))
+                play, node, side, factor, total = play[left], node[left], side[left], factor[left], total[left]
             if len(node) == 0:
                 return moves
             edge = self.sampler.draw(node, generator.random(len(node)))

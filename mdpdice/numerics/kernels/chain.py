@@ -170,7 +170,7 @@ def _refine(matrix: Floats, right: Floats) -> None:
 
 
 @njit
-def gauss(system: Floats, right: Floats, size: int, least: float) -> bool:
+def gauss(system: Floats, right: Floats, size: int | np.int64, least: float) -> bool:
     """Gaussian elimination with partial pivoting, in place; NaN, and False, where a pivot is no larger than `least`."""
     for k in range(size):
         best = k

@@ -214,7 +214,7 @@ def _step(
         for b in range(count):
             system[a, b] = (1.0 if a == b else 0.0) - slope[first + a, b]
         move[a] = (result[first + a] if known else guess[first + a]) - x[first + a]
-    if known and not gauss(system, move, count, 1e-9):
+    if known and not gauss(system, move, np.int64(count), 1e-9):
         return
     longest = 0.0
     for a in range(count):

@@ -98,7 +98,7 @@ def right(name):
     """The layers of a game, and what is right about it."""
     layers = find_layers(compile_lattice(GAMES[name]()))
     ranks = layers.ranks
-    return layers, Claim(layers.program.entries, solve(layers.lattice).stored, ranks.layer, ranks.inner)
+    return layers, Claim(layers.program.entries, solve(layers.lattice).table.stored, ranks.layer, ranks.inner)
 
 
 def off(name, number, by):
@@ -117,7 +117,7 @@ def as_it_is(name):
 
 def other_sense(name):
     layers, claim = right(name)
-    return layers.lattice, attrs.evolve(claim, values=solve(layers.lattice, Total("min")).stored)
+    return layers.lattice, attrs.evolve(claim, values=solve(layers.lattice, Total("min")).table.stored)
 
 
 def backwards(name):
@@ -140,7 +140,7 @@ def chosen(name, change):
     lattice, solution = layers.lattice, solve(layers.lattice)
     choices = np.full((lattice.n_nodes, lattice.size), -1, dtype=np.int16)
     for point in np.flatnonzero(layers.reached.any(axis=0)).tolist():
-        rows, tables = solution._lookup.rows(point)
+        rows, tables = solution.table.rows(point)
         for node in np.flatnonzero((lattice.kind == Kind.MAX) | (lattice.kind == Kind.MIN)).tolist():
             turn = 1 if lattice.kind[node] == Kind.MAX else -1
             worth = [
@@ -236,18 +236,10 @@ MUTATIONS = [
     ("(first + (y * best[five, j] + z * best[six, j]))", "first", "sheet: right"),
     ("(w * best[one, j] + x * best[two, j])", "(w * best[one, j])", "wheel: right"),
     ("if more else 0.0) + (w *", "if False else 0.0) + (w *", "wheel: right"),
-    (
-        "best[i, j] = best[one, j] if best[one, j] > best[i, j] else best[i, j]",
-        "best[i, j] = best[one, j]",
-        "wheel: right",
-    ),
-    (
-        "best[i, j] = best[one, j] if best[one, j] < best[i, j] else best[i, j]",
-        "best[i, j] = best[one, j]",
-        "wheel: right",
-    ),
-    ("return one if one > two else two", "return two", "wheel: right"),
-    ("return one if one < two else two", "return two", "wheel: right"),
+    ("best[i, j] = max(best[i, j], best[one, j])", "best[i, j] = best[one, j]", "wheel: right"),
+    ("best[i, j] = min(best[i, j], best[one, j])", "best[i, j] = best[one, j]", "wheel: right"),
+    ("return max(two, one)", "return two", "wheel: right"),
+    ("return min(two, one)", "return two", "wheel: right"),
     (
         "            best[i, j] = better(1, best[two, j], better(1, best[one, j], best[i, j]))",
         "            best[i, j] = best[i, j]",
