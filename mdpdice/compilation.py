@@ -15,7 +15,7 @@ import hashlib
 import re
 import sys
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any, TypeAlias, TypeVar, cast
 
 import numpy as np
@@ -66,7 +66,7 @@ class Loop:
 
     def __call__(self, *arguments: Any) -> Any:
         """Call the machine code, or the function itself."""
-        if self.options:  # only plain Python calls one
+        if self.options:  # what is inlined is called by plain Python alone
             return self.function(*arguments)
         if self.plain and not Loop.compiling:
             Loop.spent += _elements(arguments)
@@ -106,13 +106,9 @@ def _dispatcher(function: Callable[..., Any], options: dict[str, Any]) -> Any:
     return dispatcher
 
 
-def _elements(arguments: Iterable[Any]) -> int:
-    """How many elements the arrays among some arguments have."""
-    return sum(
-        one.size if isinstance(one, np.ndarray) else _elements(one)
-        for one in arguments
-        if isinstance(one, np.ndarray | tuple)
-    )
+def _elements(some: Any) -> int:
+    """How many elements an array has, or the arrays in a tuple."""
+    return some.size if isinstance(some, np.ndarray) else sum(map(_elements, some)) if isinstance(some, tuple) else 0
 
 
 @functools.cache

@@ -138,13 +138,12 @@ class Case(NamedTuple):
         from mdpdice.solving.lattice_route import FALL_BACK_UP_TO_EDGES
 
         asked: dict[str, Any] = {"objective": self.objective, "horizon": self.horizon}
-        asked |= {"epsilon": self.epsilon, "prove": self.prove}
-        asked["lattice_above"] = FALL_BACK_UP_TO_EDGES if network else 0
+        most = FALL_BACK_UP_TO_EDGES if network else 0
+        asked |= {"epsilon": self.epsilon, "prove": self.prove, "lattice_above": most}
         for form in (network, not network):
             if (question := self.question(solver=solver, network=form)) is None:
                 return None
-            read = functools.partial(read_kept, game=self.game, question=question, **asked)
-            found = kept.find(question, read)
+            found = kept.find(question, functools.partial(read_kept, game=self.game, question=question, **asked))
             if found is not None and found.proved:
                 return found
         return None

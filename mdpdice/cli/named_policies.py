@@ -248,7 +248,7 @@ def _listed(case: Case, path: Path, network: mdpdice.Network) -> mdpdice.Policy:
 
     def rule(state: Hashable) -> Any:
         actions = [network.action_of(edge) for edge in network.edges(network.node_of(state))]
-        for words in (case.look.words, _old_words):
+        for words in (case.look.words, lambda _, action: _old(action_data(action))):
             found = [action for action in actions if words(state, action) == chosen.get(state)]
             if len(found) == 1:
                 return found[0]
@@ -257,10 +257,6 @@ def _listed(case: Case, path: Path, network: mdpdice.Network) -> mdpdice.Policy:
         raise GameError(f"{path} says {told} here; the actions are {known}", state=state)
 
     return mdpdice.Policy.of(network, rule)
-
-
-def _old_words(_: Hashable, action: Any) -> str:
-    return _old(action_data(action))
 
 
 def _old(action: Any) -> str:

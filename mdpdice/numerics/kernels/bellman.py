@@ -27,8 +27,7 @@ from mdpdice.networks.arrays import ULP
 
 __all__ = [
     "ULP", "Bools", "Floats", "Ints", "Kinds", "Number", "Problem", "Rows", "backup", "brief", "choose", "inlined",
-    "measure",
-    "njit", "settle", "write_in_order",
+    "measure", "njit", "settle", "write_in_order",
 ]  # fmt: skip
 
 END, MAX, MIN, CHANCE = 0, 1, 2, 3
