@@ -27,7 +27,7 @@ help:
 	@echo 'make peers      other solvers (Storm, QuantEcon, ...) answer for exported models'
 	@echo 'make coverage   the tests, and how much of the code they run'
 	@echo 'make docs       the documentation, in docs/_build/html'
-	@echo 'make english    phrases that read as if translated, with what to write instead'
+	@echo 'make english    phrases that read as if translated, with what to write instead; part of make test'
 	@echo 'make format     let ruff lay out the code'
 	@echo 'make bench      the benchmarks, beside other solvers'
 	@echo 'make clean      remove what was built, except $(VENV)'
@@ -80,7 +80,7 @@ bench: $(VENV)/.installed
 
 # What reads only the source runs side by side, on two cores; what takes longest comes first.
 test: $(VENV)/.installed-dev
-	$(MAKE) --jobs=2 --output-sync docs types layers lint
+	$(MAKE) --jobs=2 --output-sync docs types layers lint english
 	$(MAKE) unit
 
 lint: $(VENV)/.installed-dev

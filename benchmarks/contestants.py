@@ -24,7 +24,7 @@ class Contestant:
     """Branches of the largest model that it is asked about."""
     undiscounted: ClassVar[bool] = True
     fresh: ClassVar[bool] = False
-    """Whether it must be built anew for every run, because it goes on from its last answer or remembers something."""
+    """Whether it must be built again for every run, because it goes on from its last answer or remembers something."""
 
     def build(self, model: Model) -> None:
         """Make the tool's own model."""

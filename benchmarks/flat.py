@@ -3,7 +3,7 @@
 Every measurement is a process of its own, which makes the model, builds the tool's form of it, solves it to
 six digits, for mdpdice with its certificate, and reports CPU seconds and memory.  A small model of the same
 kind is solved before, so that no compiling is measured.  Of several runs the fastest counts, of building and of
-solving; who takes less than a second is measured in several processes, in turn with the others, since a machine that
+solving; what takes less than a second is measured in several processes, in turn with the others, since a machine that
 is shared has slow minutes.  Memory is what both take at their peak, beyond the model, as a multiple of the arrays of
 the model.
 

@@ -5,7 +5,7 @@ loops and is not counted, and of the others the fastest one is.  Seconds are tho
 start to its end, as GNU time tells them; memory is the peak of what it held.  A value is compared with
 the reference that the tests have for it, and must be certified.
 
-The network of such a game is never written out.  To have a figure that does not depend on the machine, edges of the
+The network of such a game is never made.  To have a figure that does not depend on the machine, edges of the
 network per CPU second of the whole process are compared with non-zeros per CPU second of a product of a scipy
 matrix in CSR form, measured here on 4 million of them: 1 means that a certified solution takes as long as one product
 with the whole network would, if it fitted the memory.

@@ -1,7 +1,7 @@
 """The models of the benchmark of flat solvers, as arrays that no tool prefers: state -> choice -> branch.
 
 A model is a function of its size and a seed.  Rows are made without rounding on purpose: probabilities are
-floats, scaled to sum to 1, as everybody's own data are.
+floats, scaled to sum to 1, as measured data are.
 """
 
 from __future__ import annotations
@@ -128,7 +128,7 @@ def pig(goal: int, *, hold_at: int = 20) -> Model:
     hold, roll = opponent(mine + turn, theirs)[:, None], np.stack(rolled, axis=1)
     own = np.hstack((hold, roll)).ravel()
 
-    # His turn: (score of the opponent after it, with its probability), the same whatever mine is.
+    # The other player's turn: (score of the opponent after it, with its probability), the same whatever mine is.
     width, target, probability = [], [], []
     for score in range(goal):
         items = sorted(turn_outcomes(hold_at, goal - score).items())

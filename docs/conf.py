@@ -51,6 +51,7 @@ extensions = [
     "sphinx.ext.autosummary",
     "sphinx.ext.doctest",
     "sphinx.ext.viewcode",
+    "sphinx_copybutton",
 ]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 exclude_patterns = ["_build", "_pages"]
@@ -62,6 +63,10 @@ html_static_path = ["_static"]
 html_extra_path = ["_pages"]  # the games that can be played
 html_css_files = ["wide.css"]
 html_title = f"mdpdice {release}"
+
+# What is copied can be pasted: prompts are left out, and so is what a command printed.
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True
 
 html_math_renderer = "mathml"
 myst_enable_extensions = ["deflist", "dollarmath", "fieldlist"]
@@ -120,8 +125,8 @@ def modules() -> list[str]:
         for package in packages
         for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")
     }
-    # The command line is described by what it does (page "The command line"), a back-end by the class that it offers;
-    # compiled loops are nobody's interface.
+    # The command line is described by what it does (page "The command line"), a solver by the class that it offers;
+    # compiled loops are not an interface.
     skipped = re.compile(r"\._|\.kernels\b|^mdpdice\.cli\b|^mdpdice\.solvers\.\w+\.(?!solver$)")
     return sorted(name for name in found if not skipped.search(name))
 

@@ -4,7 +4,8 @@
     python docs/english.py docs games   some files and folders of it
 
 Comments and strings of Python files are read, and pages and notebooks outside fenced code. Each hit is printed as
-``file:line: phrase -> replacement``, their number at the end. The exit status is 1 when there are 40 or more.
+``file:line: phrase -> replacement``, their number at the end. The exit status is 1 if there are any; what is right as
+it stands is listed in `ALLOWED`, with the reason.
 """
 
 import argparse
@@ -13,9 +14,6 @@ import sys
 import tokenize
 from collections.abc import Iterator
 from pathlib import Path
-
-#: This many hits fail.
-LIMIT = 40
 
 PLACES = (
     "mdpdice",
@@ -38,7 +36,7 @@ PATTERNS = r"""
 \bfound out\b                                             -> caught, detected, determined
 \bthat there (?:is|are)\b                                 -> that exist, available; or drop it
 \b(?:is|are) (?:none of\b|no (?=[\w-]+ of\b))             -> is not one of, is not a
-\bthat is none\b                                          -> invalid, unknown
+\bthat is (?-i:none)\b                                    -> invalid, unknown
 (?:\n\n|[.;:(*|] )who (?!can|may|has|is\b|are\b|play|find|decide|check|was\b)\w+ -> a player who, if you
 \b(?:some|every|any)body\b|\b(?:tells?|for|by|of|to) nobody\b|\bnobody's\b   -> a player, the user, no one; name who
 \b(?:written|writes?|writing) (?:\w+ )?out\b              -> expand, list in full
@@ -77,7 +75,7 @@ def main() -> int:
     )
     hits = [hit for place in parser.parse_args().places for file in files(Path(place)) for hit in find(file)]
     print(*hits, f"hits {len(hits)}", sep="\n")
-    return int(len(hits) >= LIMIT)
+    return int(bool(hits))
 
 
 def files(place: Path) -> Iterator[Path]:

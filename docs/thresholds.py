@@ -42,7 +42,7 @@ def _number(node: ast.expr) -> float:
 
 
 def table() -> str:
-    """Lay the thresholds of the library and its back-ends out as a table, by module."""
+    """Lay the thresholds of the library and its solvers out as a table, by module."""
     rows = ["| module | threshold | value | what it gates |", "| --- | --- | --- | --- |"]
     for top in ("mdpdice", "solvers"):
         for path in sorted((ROOT / top).rglob("*.py")):
@@ -52,7 +52,7 @@ def table() -> str:
 
 
 def main() -> None:
-    """Write the page anew, or check it."""
+    """Write the page again, or check it."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true", help="write nothing; fail if the page is out of date")
     given = parser.parse_args()

@@ -7,7 +7,7 @@ is one.  Overnight up to 5 cars are moved, for 2 each.  A day later counts 0.9 t
 R. S. Sutton and A. G. Barto, *Reinforcement Learning*, 2nd ed., MIT Press 2018, example 4.2: the policy is that
 of figure 4.2, from 5 cars towards the second lot to 4 cars towards the first.
 
-Declared as it is told, 441 evenings with up to 11 moves each and thousands of outcomes of a day are millions of edges.
+Declared word for word, 441 evenings with up to 11 moves each and thousands of outcomes of a day are millions of edges.
 Two things make it small.  All moves that lead to the same morning share one state, an *afterstate*, and what is
 earned on average from there is one number on the way into it.  And the two lots do not know of each other during a
 day, so the first one's evening is drawn before the second one's: 21 outcomes twice, and not 441.

@@ -1,8 +1,8 @@
 """What a cross-check reports: agreement, an echo, and answers that are wrong in different ways.
 
-Three back-ends agree on one turn of Pig.  Then come three that should not be believed:
+Three solvers agree on one turn of Pig.  Then come three that should not be believed:
 
-* *echo* hands out what backward induction said: the answer is right, but no second opinion;
+* *echo* returns what backward induction said: the answer is right, but no second opinion;
 * *off* is right about the policy, and wrong about the value by a thousandth of a point;
 * *timid* is right about the value, but its policy holds at once, which wins nothing.
 
@@ -30,7 +30,7 @@ PIG = Game.of(
 
 @attrs.frozen
 class Echo:
-    """Asks another back-end."""
+    """Asks another solver."""
 
     name: ClassVar[str] = "echo"
     features: ClassVar[frozenset[Feature]] = BackwardInduction.features
@@ -68,7 +68,7 @@ class Timid(Echo):
 
 
 def main() -> None:
-    print("All installed back-ends:")
+    print("All installed solvers:")
     print(cross_check(PIG))
     print()
     print("An echo is no second opinion:")

@@ -83,7 +83,7 @@ def textbook(rungs: int) -> list[tuple[str, float, float]]:
 
 
 def tempted(rungs: int) -> Report:
-    """Let two back-ends decide between the chain and a sure 0.6."""
+    """Let two solvers decide between the chain and a sure 0.6."""
     return cross_check(game(rungs, offer=0.6), solvers=["value-iteration", "linear-programming"])
 
 

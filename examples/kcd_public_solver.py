@@ -6,8 +6,8 @@ right up to rounding; the others are not.  This script shows where they come fro
 
 * the right values, solved and certified;
 * the solver's recursion, declared as a game of its own (``defects="public-solver"``) and solved by the
-  same back-ends, in 64-bit floats;
-* the same recursion written out as a loop over all rolls and summed in 32-bit floats, as the solver
+  same solvers, in 64-bit floats;
+* the same recursion as a plain loop over all rolls and summed in 32-bit floats, as the solver
   does: this gives the printed 517.9492188 to the last digit.
 
 Its defects: the decoder takes every face f for min(6, f + 1) when it looks for dice to keep (but not

@@ -1,7 +1,7 @@
-"""A back-end of one's own: policy iteration in twenty-five lines, used by passing an instance.
+"""A solver of your own: policy iteration in twenty-five lines, used by passing an instance.
 
 Howard's algorithm: solve the linear equations of a policy, then change every decision whose best option
-is better than its value; stop when there is none.  The back-end only proposes; `solve` certifies what
+is better than its value; stop when there is none.  The solver only proposes; `solve` certifies what
 it gets, so a mistake below costs the certificate and never the truth.
 """
 

@@ -1,4 +1,4 @@
-"""One turn of Pig: declare it, solve it, ask for advice, and have three back-ends agree.
+"""One turn of Pig: declare it, solve it, ask for advice, and have three solvers agree.
 
 Roll a die as often as you like and add up the points; a 1 loses them all and ends the turn.  To win
 as many points as possible, hold at 20 or more: T. W. Neller and C. G. M. Presser, "Optimal play of

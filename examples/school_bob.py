@@ -1,16 +1,16 @@
-r"""Bob the Dice Master against the best play of School: what he loses, in which turns, and why.
+r"""Bob the Dice Master against the best play of School: what the rule loses, in which turns, and why.
 
 School is a dice game with 15 combinations, and Bob the rule of thumb by which a public program plays
 it (github.com/egeorg/BobTheDiceMaster).  Both are shipped; `mdpdice.games.school` has the rules.
 
 Let :math:`V` be the value of the game, and :math:`Q(s, a)` what the decision `a` in the state `s` is
-worth with the best play afterwards.  Whatever Bob plays, his value `B` satisfies
+worth with the best play afterwards.  Whatever Bob plays, the value `B` of that play satisfies
 
 .. math:: V - B = \sum_s N_B(s) \, \bigl(V(s) - Q(s, b(s))\bigr),
 
-where :math:`b(s)` is his decision, and :math:`N_B(s)` how often his games come to `s` (the performance
-difference lemma [1]_).  So what he loses is the sum of what single decisions lose.  This script adds it
-up by turns and by kinds of decisions: what he does, and what would be best.
+where :math:`b(s)` is Bob's decision, and :math:`N_B(s)` how often Bob's games come to `s` (the performance
+difference lemma [1]_).  So Bob's loss is the sum of what single decisions lose.  This script adds it
+up by turns and by kinds of decisions: what Bob does, and what would be best.
 
 References
 ----------
@@ -47,11 +47,11 @@ class Losses(NamedTuple):
     Attributes
     ----------
     total : float
-        The points that he loses.
+        The points that Bob loses.
     by_turn : ndarray of float64, shape (turns,)
         Of these in every turn, the first one first.
     by_kind : ndarray of float64, shape (3, 3)
-        Of these by what he does (the row) and what would be best (the column), in the order of
+        Of these by what Bob does (the row) and what would be best (the column), in the order of
         `KINDS`.  The same kind twice: another combination, or other dice.
     number : ndarray of float64, shape (3, 3)
         How many decisions of a game that is, on average, those that lose nothing left out.
@@ -69,7 +69,7 @@ def bob_losses(game: BobGame, values: Mapping[Open, float]) -> Losses:
     Parameters
     ----------
     game : BobGame
-        The whole game as he plays it.
+        The whole game as Bob plays it.
     values : mapping of tuple of str to float
         What every set of open combinations is worth with the best play, before a turn.
 
@@ -171,7 +171,7 @@ def _lose(
                         if hold[left, holds[at]] > worth + tie:
                             worth, what = hold[left, holds[at]], 2
                 best[left, dice], kind[left, dice] = worth, what
-        # From the first roll to the last: where Bob comes, and what his decisions lose.
+        # From the first roll to the last: where Bob comes, and what these decisions lose.
         cases = first.copy()
         for left in range(n_levels - 1, -1, -1):
             thrown = np.zeros(n_held)
@@ -179,14 +179,14 @@ def _lose(
                 what = choice[one, left, dice]
                 if what >= 0:
                     worth = points[what, dice] * factors[left, what] + ahead[one, what]
-                    his = 0 if fits[what, dice] else 1
+                    made = 0 if fits[what, dice] else 1
                 else:
-                    worth, his = hold[left, -1 - what], 2
+                    worth, made = hold[left, -1 - what], 2
                     thrown[-1 - what] += cases[dice]
                 less = best[left, dice] - worth
                 if less > tie:
-                    lost[one, his, kind[left, dice]] += cases[dice] * less
-                    number[one, his, kind[left, dice]] += cases[dice]
+                    lost[one, made, kind[left, dice]] += cases[dice] * less
+                    number[one, made, kind[left, dice]] += cases[dice]
             cases = np.zeros(n_rolls)
             for held in range(n_held):
                 if thrown[held]:
@@ -216,14 +216,14 @@ def main() -> None:
     values = values_of_sets(game, best, bob.turns.place)
 
     losses = bob_losses(bob, values)
-    print(f"he loses {losses.total:.9f} points a game")
+    print(f"Bob loses {losses.total:.9f} points a game")
     for turn, lost in enumerate(losses.by_turn, start=1):
         print(f"  turn {turn:>2}  {lost:.4f}")
     print(f"wrong decisions in a game: {losses.number.sum():.2f}")
     print("  Bob        best       number  points")
-    for his, row in enumerate(KINDS):
+    for made, row in enumerate(KINDS):
         for right, column in enumerate(KINDS):
-            print(f"  {row:<9}  {column:<9}  {losses.number[his, right]:6.3f}  {losses.by_kind[his, right]:.4f}")
+            print(f"  {row:<9}  {column:<9}  {losses.number[made, right]:6.3f}  {losses.by_kind[made, right]:.4f}")
 
     names = tuple(name for name in game.open if name in FREE or not name.startswith("grade"))
     print("prices of combinations, with three grades played and nothing else")

@@ -16,7 +16,7 @@ from mdpdice.modelling.game import Chance, Decide, End, Go
 
 
 class Network(NamedTuple):
-    """Nodes by number: who moves, what an end pays, and edges (target, probability, reward)."""
+    """Nodes by number: the player to move, what an end pays, and edges (target, probability, reward)."""
 
     decides: list[bool]
     payoff: list[Fraction]

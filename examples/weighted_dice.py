@@ -47,7 +47,7 @@ def own_die() -> None:
     # What a player noted down in 300 throws: relative weights, kept exactly.
     mine = Die("mine", (66, 45, 44, 48, 52, 45))
     game = KcdFarkle(dice=[mine, mine, *["Ordinary die"] * 4], cap=4000)
-    print(f"two dice of one's own and four ordinary ones: {solve(game).value():.4f}")
+    print(f"two special dice and four ordinary ones: {solve(game).value():.4f}")
 
 
 def main() -> None:

@@ -19,13 +19,13 @@ def whole(
     unit: str = "points",
     converter: Callable[[Any], Any] = int,
 ) -> Any:
-    """The field of a number of points, or of something else."""
+    """Return the field of a number of points, or of something else."""
     check = in_range(most, least=least, unit=unit)
     return attrs.field(default=default, converter=converter, validator=check, metadata={"help": help_text})
 
 
 def choice(default: str, *others: str, help_text: str) -> Any:
-    """The field of one of a few words."""
+    """Return the field of one of a few words."""
     return attrs.field(default=default, validator=one_of(default, *others), metadata={"help": help_text})
 
 

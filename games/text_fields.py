@@ -29,7 +29,7 @@ def read_fields(
     fields = pattern.findall(text)
     values = dict(fields)
     wrong = not fields or pattern.sub("", text).strip() or len(values) < len(fields)
-    wrong = wrong or any("=" in given for given in values.values())  # a word that is none of the names
+    wrong = wrong or any("=" in given for given in values.values())  # an unknown name
     if wrong or any(len(values.keys() & group) != 1 for group in once):
         raise UnknownStateError(f"{text!r} is not a {what}; write {form}", value=text)
     return values

@@ -1,4 +1,4 @@
-"""mdpdice: declare a game, solve it with interchangeable back-ends, certify the answer."""
+"""mdpdice: declare a game, solve it with interchangeable solvers, certify the answer."""
 
 from typing import TYPE_CHECKING
 
@@ -56,6 +56,7 @@ if TYPE_CHECKING:
         UntilReward as UntilReward,
         Utility as Utility,
     )
+    from mdpdice.objectives.risk import CVaR as CVaR, Quantile as Quantile
     from mdpdice.policies.distribution import Outcomes as Outcomes, outcomes as outcomes
     from mdpdice.policies.evaluation import evaluate as evaluate
     from mdpdice.policies.markov_chain import markov_chain as markov_chain
@@ -93,6 +94,7 @@ else:
             *("Discounted", "Horizon", "Objective", "PayoffAtLeast", "PayoffAtMost"),
             *("Reach", "Total", "UntilReward", "Utility"),
         ),
+        "mdpdice.objectives.risk": ("CVaR", "Quantile"),
         "mdpdice.answers.policy": ("Policy",),
         "mdpdice.policies.simulation": ("Simulation", "simulate"),
         "mdpdice.answers.solution": ("Solution", "Status"),

@@ -63,12 +63,12 @@ def write_archive(path: str | os.PathLike[str], members: Mapping[str, NDArray[An
 
 
 def text_member(data: Any) -> NDArray[np.uint8]:
-    """The bytes of a JSON text, as a member of an archive."""
+    """Return the bytes of a JSON text, as a member of an archive."""
     return np.frombuffer(json.dumps(data, separators=(",", ":")).encode("ascii"), dtype=np.uint8)
 
 
 def exact_text(number: Any) -> str:
-    """A rational number as text: hexadecimal, which takes linear time and has no limit of length."""
+    """Return a rational number as text: hexadecimal, which takes linear time and has no limit of length."""
     numerator, denominator = Fraction(number).as_integer_ratio()
     return f"{numerator:x}" if denominator == 1 else f"{numerator:x}/{denominator:x}"
 
@@ -77,7 +77,7 @@ _HEX_NUMBER = re.compile(r"-?[0-9a-f]+(/[0-9a-f]+)?")
 
 
 def rational(text: str) -> Fraction:
-    """The number of an `exact_text`; ValueError if it is none."""
+    """Return the number of an `exact_text`; ValueError if it is none."""
     if not _HEX_NUMBER.fullmatch(text):
         raise ValueError(f"{text[:40]!r} is not a hexadecimal fraction")
     numerator, _, denominator = text.partition("/")
@@ -95,7 +95,7 @@ def _hash(file: IO[bytes], length: int) -> bytes:
 
 @contextlib.contextmanager
 def replaced(path: Path) -> Iterator[IO[bytes]]:
-    """A file to write to that takes the place of `path` when all of it is on the disk."""
+    """Open a file to write to, which replaces `path` once all of it is on the disk."""
     if path.is_dir():
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), os.fspath(path))
     temporary, file = _fresh(path)
@@ -118,7 +118,7 @@ def replaced(path: Path) -> Iterator[IO[bytes]]:
 
 
 def _fresh(path: Path) -> tuple[Path, IO[bytes]]:
-    """A new file beside `path`."""
+    """Return a new file beside `path`."""
     attempts = itertools.count()
     while True:
         temporary = path.with_name(f".{path.name}.{os.getpid()}-{next(attempts)}.tmp")
@@ -156,12 +156,12 @@ class Archive:
     dimensions: int = attrs.field(default=1, kw_only=True)  # most that an array has
 
     def corrupt(self, field: str, what: str) -> CorruptFileError:
-        """The error about a part of the file."""
+        """Return the error about a part of the file."""
         msg = f"{self.path} cannot be used ({field}): {what}; {self.remedy}"
         return CorruptFileError(msg, path=self.path, field=field)
 
     def mismatch(self, field: str, saved: Question, asked: Question, call: str) -> ProblemMismatchError:
-        """The error about a sound file that answers another question; `call` says how to open it."""
+        """Return the error about a sound file that answers another question; `call` says how to open it."""
         if str(saved) == str(asked):
             why = f"it answers another game than this one, or other parameters of it (about {saved}, as was asked)"
         else:
@@ -180,7 +180,7 @@ class Archive:
             raise self.corrupt(field, f"{type(error).__name__}: {error}") from error
 
     def read(self) -> dict[str, NDArray[Any]]:
-        """The members, after the seal was found to be right."""
+        """Return the members, after the seal was found to be right."""
         with Path(self.path).open("rb") as file:
             size = os.fstat(file.fileno()).st_size
             if size > MAX_BYTES:
@@ -238,7 +238,7 @@ def read_header(
     entries: Mapping[str, Any],
     older: Mapping[str, Any] = MappingProxyType({}),
 ) -> dict[str, Any]:
-    """The header of an archive, with entries of the right types; `older` files lack some."""
+    """Return the header of an archive, with entries of the right types; `older` files lack some."""
     with file.part("header"):
         header = json.loads(members["header"].tobytes())
         if not isinstance(header, dict) or (header.get("format"), header.get("version")) != (form, version):

@@ -1,10 +1,10 @@
-"""What a solver back-end is, how it is found, and what it hands back.
+"""What a solver is, how it is found, and what it hands back.
 
-A back-end is a frozen attrs class whose fields are its parameters.  It gets one
+A solver is a frozen attrs class whose fields are its parameters.  It gets one
 canonical `Network` (maximise, zero-sum, objective already lowered) and proposes
 a `Candidate`; it never decides whether its answer is right.
 
-Back-ends are found through the entry-point group ``mdpdice.solvers``, the
+Solvers are found through the entry-point group ``mdpdice.solvers``, the
 built-in ones too, and loaded on first use.
 """
 
@@ -37,11 +37,11 @@ if TYPE_CHECKING:
 GROUP = "mdpdice.solvers"
 
 Progress = Callable[[str, Mapping[str, float]], None]
-"""Called with the name of a phase (``"explore"``, ``"solve"``) and numbers that tell how far it is."""
+"""Called with the name of a phase (``"explore"``, ``"solve"``) and numbers that show how far it is."""
 
 
 class Feature(enum.Enum):
-    """What a back-end can do beyond one player on an acyclic undiscounted network."""
+    """What a solver can do beyond one player on an acyclic undiscounted network."""
 
     CYCLIC = "cyclic networks"
     TWO_PLAYER = "two players"
@@ -52,7 +52,7 @@ class Feature(enum.Enum):
 
 
 def needs(what: str, holds: Callable[[Any], bool]) -> Callable[[object, attrs.Attribute[Any], Any], None]:
-    """Return a validator for a parameter of a back-end, whose errors are those of this library.
+    """Return a validator for a parameter of a solver, whose errors are those of this library.
 
     Parameters
     ----------
@@ -118,16 +118,16 @@ class Run:
             raise SolveInterrupted(msg, partial=partial)
 
     def watch(self, phase: str, numbers: Mapping[str, float]) -> None:
-        """Look at the clock and report progress: the `progress` of exploring, before a solver is at work."""
+        """Check the time and report progress: the `progress` of exploring, before a solver runs."""
         try:
             self.check()
         except SolveInterrupted as error:
-            error.message += " before a solver was at work"
+            error.message += " before a solver started"
             raise
         self.tell(phase, **numbers)
 
     def offer(self, make: Callable[[], Candidate]) -> None:
-        """Say what to hand out if the solve is stopped.
+        """Say what to return if the solve is stopped.
 
         Parameters
         ----------
@@ -138,13 +138,13 @@ class Run:
         self._offers[:] = [make]
 
     def offered(self) -> Candidate | None:
-        """The candidate so far, if the back-end has offered one."""
+        """Return the candidate so far, if the solver has offered one."""
         return self._offers[0]() if self._offers else None
 
     def resume(self, arrays: Mapping[str, NDArray[Any]]) -> bool:
         """Fill arrays with the state of an earlier solve, if there is one.
 
-        No float is NaN then; whether the numbers make sense is for the back-end to find out,
+        No float is NaN then; whether the numbers make sense is for the solver to find out,
         which raises ``run.checkpoint.corrupt(field, what)`` if they do not.
 
         Parameters
@@ -160,14 +160,14 @@ class Run:
             self.checkpoint.save(arrays, iterations)
 
     def tell(self, phase: str, **numbers: float) -> None:
-        """Report progress, if anybody listens."""
+        """Report progress, if a callback is set."""
         if self.progress is not None:
             self.progress(phase, numbers)
 
 
 @attrs.frozen(eq=False)
 class Candidate:
-    """A proposal of a back-end.
+    """A proposal of a solver.
 
     Parameters
     ----------
@@ -178,7 +178,7 @@ class Candidate:
         Chosen edge at decision nodes (an index into `Network.dst`), -1 elsewhere
         and in row 0.
     iterations : int
-        Sweeps, pivots or whatever the back-end counts.
+        Sweeps, pivots or whatever the solver counts.
     details : mapping
         Anything more, by name: bounds, duals, occupation measure.
     """
@@ -191,14 +191,14 @@ class Candidate:
 
 Solve = TypeVar("Solve", bound=Callable[..., "Candidate"])
 
-# Of all threads: a back-end may ask another one in a thread of its own.
+# Of all threads: a solver may ask another one in a thread of its own.
 _records: dict[int, set[str]] = {}
 
 
 def traced(solve: Solve) -> Solve:
-    """Decorate the `solve` of a back-end so that a cross-check can tell who calls whom.
+    """Decorate the `solve` of a solver so that a cross-check can tell who calls whom.
 
-    A back-end that asks another one for its answer is no second opinion, nor is one that inherits its `solve`.
+    A solver that asks another one for its answer is no second opinion, nor is one that inherits its `solve`.
     """
 
     @functools.wraps(solve)
@@ -212,14 +212,14 @@ def traced(solve: Solve) -> Solve:
 
 
 def ancestors(solver: object) -> list[Any]:
-    """Back-ends that the class of one is made of, itself among them."""
+    """Solvers that the class of one is made of, itself among them."""
     parts = [cls for cls in type(solver).__mro__ if "solve" in vars(cls)]
     return [cls for cls in parts if isinstance(getattr(cls, "name", None), str)]
 
 
 @contextmanager
 def calls_recorded() -> Iterator[set[str]]:
-    """Collect the names of the back-ends that are asked while the block runs, in whatever thread."""
+    """Collect the names of the solvers that are asked while the block runs, in whatever thread."""
     calls: set[str] = set()
     _records[id(calls)] = calls
     try:
@@ -230,7 +230,7 @@ def calls_recorded() -> Iterator[set[str]]:
 
 @runtime_checkable
 class Solver(Protocol):
-    """The protocol of a back-end: a frozen attrs class whose fields are its parameters."""
+    """The protocol of a solver: a frozen attrs class whose fields are its parameters."""
 
     name: ClassVar[str]
     features: ClassVar[frozenset[Feature]]
@@ -246,7 +246,7 @@ class Solver(Protocol):
 
 
 class AlwaysAvailable:
-    """A back-end that needs nothing beyond what mdpdice itself needs."""
+    """A solver that needs nothing beyond what mdpdice itself needs."""
 
     __slots__ = ()
 
@@ -258,7 +258,7 @@ class AlwaysAvailable:
 
 @attrs.frozen(eq=False)
 class Searched:
-    """What a back-end found that looks at a game without exploring it."""
+    """What a solver found that looks at a game without exploring it."""
 
     network: Network  # the part of the game that the answer speaks of
     candidate: Candidate  # value and policy of its nodes
@@ -269,7 +269,7 @@ class Searched:
 
 @runtime_checkable
 class GameSolver(Solver, Protocol):
-    """The protocol of a back-end that takes the game itself, where that is too large to explore.
+    """The protocol of a solver that takes the game itself, where that is too large to explore.
 
     Its answers are estimates, so it is asked by name only.  Its `solve` raises
     `UnsupportedError`.
@@ -286,7 +286,7 @@ def _entry_points() -> dict[str, EntryPoint]:
 
 @functools.lru_cache(maxsize=4)
 def _registered(look: Callable[..., Any], _path: tuple[str, ...]) -> dict[str, EntryPoint]:
-    """The entry points by name; reading the metadata of everything on the path takes longer than a small solve."""
+    """Read the entry points by name; the metadata of all that is installed take longer than a small solve."""
     found: dict[str, EntryPoint] = {}
     for point in sorted(look(group=GROUP), key=lambda p: not p.value.startswith("mdpdice.")):
         if point.name in found and found[point.name].value != point.value:
@@ -299,12 +299,12 @@ def _registered(look: Callable[..., Any], _path: tuple[str, ...]) -> dict[str, E
 
 
 def solver_names() -> list[str]:
-    """Names of the registered back-ends, in alphabetical order, without loading them."""
+    """Names of the registered solvers, in alphabetical order, without loading them."""
     return sorted(_entry_points())
 
 
 def load_solver(name: str) -> type[Solver]:
-    """Class of a back-end by name.
+    """Class of a solver by name.
 
     Parameters
     ----------
@@ -314,9 +314,9 @@ def load_solver(name: str) -> type[Solver]:
     Raises
     ------
     UnsupportedError
-        No back-end has that name; the message lists those that there are and what each can do.
+        No solver has that name; the message lists the known ones and what each can do.
     PluginError
-        It is registered but cannot be loaded, or is not a back-end.
+        It is registered but cannot be loaded, or is not a solver.
     """
     points = _entry_points()
     if name not in points:
@@ -329,7 +329,7 @@ def load_solver(name: str) -> type[Solver]:
         msg = f"solver {name!r} could not be loaded from {points[name].value}: {error}"
         raise PluginError(msg, name=name, phase="load") from error
     if missing := _missing_parts(cls):
-        msg = f"solver {name!r} is not a back-end: it lacks {', '.join(missing)}"
+        msg = f"{name!r} is not a solver: it lacks {', '.join(missing)}"
         raise PluginError(msg, name=name, phase="load")
     solver: type[Solver] = cls
     return solver
@@ -340,10 +340,10 @@ def _missing_parts(solver: object) -> list[str]:
 
 
 def check_named_or_made(solver: object) -> None:
-    """Refuse what is neither the name of a back-end nor a back-end; the `UnsupportedError` says what to write."""
+    """Refuse what is neither the name of a solver nor a solver; the `UnsupportedError` says what to write."""
     if not isinstance(solver, str) and (isinstance(solver, type) or _missing_parts(solver)):
         msg = (
-            f"solver={solver!r} is no back-end; write the name of one, such as 'value-iteration', or one with its "
+            f"solver={solver!r} is not a solver; write the name of one, such as 'value-iteration', or one with its "
             "parameters, as in ValueIteration()"
         )
         raise UnsupportedError(msg, value=solver)
@@ -358,7 +358,7 @@ def _describe(point: EntryPoint) -> str:
 
 
 def available_solvers() -> dict[str, type[Solver]]:
-    """Every back-end of networks that loads and can run here; a broken plug-in warns and is left out.
+    """Every solver of networks that loads and can run here; a broken plug-in warns and is left out.
 
     A `GameSolver` is not among them.
     """
@@ -376,7 +376,7 @@ def available_solvers() -> dict[str, type[Solver]]:
 
 
 def needed_features(problem: Network, *, cyclic: bool) -> frozenset[Feature]:
-    """Features that a back-end must have for a canonical problem; whether it has cycles is for the caller to find."""
+    """Features that a solver must have for a canonical problem; whether it has cycles is for the caller to find."""
     need = {
         Feature.CYCLIC: cyclic,
         Feature.TWO_PLAYER: problem.two_player,

@@ -40,17 +40,17 @@ _MAKING = threading.RLock()
 
 
 def njit(function: F) -> F:
-    """`numba.njit` with the options of the library, on the first call; the type of the function stays as it is."""
+    """Compile with the options of the library, on the first call; the type of the function stays as it is."""
     return cast("F", Loop(function))
 
 
 def brief(function: F) -> F:
-    """The same for what goes over its arrays once or twice, in plain Python as long as that is sooner done."""
+    """Compile what goes over its arrays once or twice; small ones are left to plain Python, which is sooner done."""
     return cast("F", Loop(function, plain=True))
 
 
 def inlined(function: F) -> F:
-    """The same for what is called once per node: a call with arrays costs as much as the work on a short row."""
+    """Compile and inline what is called once per node: a call with arrays costs as much as a short row."""
     return cast("F", Loop(function, inline="always"))
 
 
@@ -77,14 +77,14 @@ class Loop:
         return self.compiled(*arguments)
 
     def __getattr__(self, name: str) -> Any:
-        """What numba looks for where compiled code calls this: the type of the compiled function among it."""
+        """Hand on what numba looks for where compiled code calls this, such as the type of the compiled function."""
         if name.startswith("__"):  # others look for these, in vain
             raise AttributeError(name)
         return getattr(self.compiled, name)
 
     @functools.cached_property
     def compiled(self) -> Any:
-        """The function of numba, made once: by the first of all threads that call it."""
+        """Make the function of numba, in the first of all threads that call it."""
         with _MAKING:
             if "compiled" not in self.__dict__:
                 self.__dict__["compiled"] = _dispatcher(self.function, self.options)
@@ -101,13 +101,13 @@ def _dispatcher(function: Callable[..., Any], options: dict[str, Any]) -> Any:
             file = dispatcher._cache._cache_file  # noqa: SLF001 - there is no other way to say more about a source
             file._source_stamp = (file._source_stamp, stamp(function.__module__))  # noqa: SLF001
         except AttributeError:
-            # Code that may be out of date is worse than code that is made anew.
+            # Code that may be out of date is worse than code that is compiled again.
             dispatcher = make()(function)
     return dispatcher
 
 
 def _elements(some: Any) -> int:
-    """How many elements an array has, or the arrays in a tuple."""
+    """Count the elements of an array, or of the arrays in a tuple."""
     return some.size if isinstance(some, np.ndarray) else sum(map(_elements, some)) if isinstance(some, tuple) else 0
 
 
@@ -129,4 +129,4 @@ def stamp(module: str) -> bytes:
 def loops_in(text: str) -> set[str]:
     """Modules with compiled loops that the text of a module imports at its top."""
     named = {name for module, part in _IMPORT.findall(text) for name in (module, f"{module}.{part}")}
-    return {name for name in named & sys.modules.keys() if hasattr(sys.modules[name], "njit")}
+    return {name for name in named & sys.modules.keys() if {"njit", "brief"} & vars(sys.modules[name]).keys()}

@@ -136,7 +136,7 @@ class CounterRangeError(MdpDiceError):
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class CycleError(MdpDiceError):
-    """A back-end that needs an acyclic network met a cycle.
+    """A solver that needs an acyclic network met a cycle.
 
     Attributes
     ----------
@@ -178,7 +178,7 @@ class NotConvergedError(MdpDiceError):
     width : float
         Largest distance between the bounds, in payoff units.
     partial : object
-        What was reached so far: a `Solution` with bounds, or the candidate of a back-end
+        What was reached so far: a `Solution` with bounds, or the candidate of a solver
         that was called by itself.
     """
 
@@ -200,7 +200,7 @@ class LPUnboundedError(MdpDiceError):
 
 
 class UnsupportedError(MdpDiceError):
-    """A solver lacks a feature that the problem needs; the message names both, and who has it."""
+    """A solver lacks a feature that the problem needs; the message names both, and the solvers that have it."""
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -217,13 +217,13 @@ class MissingPackageError(UnsupportedError):
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class SolveInterrupted(MdpDiceError):  # noqa: N818 - a stop that somebody asked for is no error
+class SolveInterrupted(MdpDiceError):  # noqa: N818 - a stop that was asked for is not an error
     """A solve was cancelled, by Ctrl-C for instance, or ran into its deadline.
 
     Attributes
     ----------
     partial : object
-        What was reached so far: a `Solution` with bounds, or the candidate of a back-end
+        What was reached so far: a `Solution` with bounds, or the candidate of a solver
         that was called by itself; None if there is nothing yet.
     checkpoint : str or None
         The file that a later solve can resume from.
@@ -297,7 +297,7 @@ class CheckpointLockedError(MdpDiceError):
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class PluginError(MdpDiceError):
-    """A plug-in crashed or broke the contract of a back-end.
+    """A plug-in crashed or broke the contract of a solver.
 
     Attributes
     ----------
@@ -313,12 +313,12 @@ class PluginError(MdpDiceError):
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class CertificateError(NotCertifiedError):
-    """A value that was handed out lies outside its own interval, which no sound answer does.
+    """A value that was returned lies outside its own interval, which no sound answer does.
 
     Attributes
     ----------
     claimed, lower, upper : float
-        The value handed out, and the interval that it should lie in.
+        The value returned, and the interval that it should lie in.
     """
 
     claimed: float
@@ -328,7 +328,7 @@ class CertificateError(NotCertifiedError):
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class ConformanceError(MdpDiceError, AssertionError):
-    """A game or a back-end fails a check of `mdpdice.testing`.
+    """A game or a solver fails a check of `mdpdice.testing`.
 
     It is an `AssertionError` too, so a test suite reports a failure and not an error.
 
@@ -337,7 +337,7 @@ class ConformanceError(MdpDiceError, AssertionError):
     check : str
         The check that failed.
     model : str or None
-        The network of the kit on which a back-end failed.
+        The network of the kit on which a solver failed.
     """
 
     check: str

@@ -12,7 +12,7 @@ LONGEST = 300
 
 
 def card(title: str, rows: Iterable[tuple[str, object]]) -> str:
-    """A table of labels and texts, with a caption; rows whose text is empty or None are left out."""
+    """Return a table of labels and texts, with a caption; rows whose text is empty or None are left out."""
     body = "".join(
         f'<tr><th scope="row" style="text-align:left">{escape(label)}</th>'
         f'<td style="text-align:left">{_escaped(str(text))}</td></tr>'
@@ -23,14 +23,14 @@ def card(title: str, rows: Iterable[tuple[str, object]]) -> str:
 
 
 def grid(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """A table with named columns; numbers stand to the right."""
+    """Return a table with named columns; numbers stand to the right."""
     head = "".join(f'<th scope="col">{escape(column)}</th>' for column in columns)
     body = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in rows)
     return f"<table>{_caption(title)}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
 def document(title: str, style: str, body: str) -> str:
-    """A page that stands alone; `body` is HTML already."""
+    """Return a page that stands alone; `body` is HTML already."""
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
@@ -39,7 +39,7 @@ def document(title: str, style: str, body: str) -> str:
 
 
 def bars(title: str, rows: Sequence[tuple[object, float]], more: int = 0) -> str:
-    """A chart of chances by what they are of; `more` are not shown."""
+    """Return a chart of chances by what they are of; `more` are not shown."""
     most = max((chance for _, chance in rows), default=0.0) or 1.0
     body = "".join(
         f'<tr><th scope="row" style="text-align:right">{_escaped(str(label))}</th><td style="text-align:left">'
@@ -75,7 +75,7 @@ class CellProgress:
 
 
 def remarks(lines: Iterable[str]) -> str:
-    """A list of remarks; nothing if there are none."""
+    """Return a list of remarks; nothing if there are none."""
     items = "".join(f"<li>{escape(line)}</li>" for line in lines)
     return f"<ul>{items}</ul>" if items else ""
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 
 def did_you_mean(written: object, known: Iterable[object]) -> str:
-    """The question ``did you mean 'value-iteration'? `` for value_iteration, vi or value-itration; else ``""``."""
+    """Return ``did you mean 'value-iteration'? `` for value_iteration, vi or value-itration; else ``""``."""
     from difflib import get_close_matches
 
     names = {name.casefold(): name for name in known if isinstance(name, str)}
@@ -19,5 +19,5 @@ def did_you_mean(written: object, known: Iterable[object]) -> str:
 
 
 def title(name: str) -> str:
-    """What a game is called: without the file that it is in, and in words where the name is the library's."""
+    """Return what a game is called: without the file that it is in, and in words where the name is the library's."""
     return name.rpartition(":")[2] if ":" in name else name.replace("-", " ").capitalize()

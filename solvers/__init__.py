@@ -1,1 +1,1 @@
-"""The back-ends that come with mdpdice, imported as `mdpdice.solvers`."""
+"""The solvers that come with mdpdice, imported as `mdpdice.solvers`."""

@@ -1,6 +1,6 @@
 """Backward induction: one sweep, successors first.
 
-The page "How the back-ends work" of the reference (``docs/reference/methods.rst``) has the problem, the method, what it
+The page "How the solvers work" of the reference (``docs/reference/methods.rst``) has the problem, the method, what it
 guarantees, and the literature.
 """
 
@@ -18,7 +18,7 @@ from mdpdice.numerics import graph
 from mdpdice.numerics.operator import Operator, bellman, unsigned
 
 CHUNK = 1 << 18
-"""Nodes between two looks at the clock."""
+"""Nodes between two checks of the time."""
 
 
 @attrs.frozen

@@ -269,7 +269,7 @@ CASES = {
     "nan": ("PluginError", by(with_changes(value=nan_at)), None, None, ANY, "nan"),
     "wrong shape": ("PluginError", by(with_changes(value=lambda v: v[:-1])), None, None, ANY, "shape"),
     "wrong type": ("PluginError", by(with_changes(policy=lambda s: s.astype(float))), None, None, ANY, "int64"),
-    "ragged": ("PluginError", by(lambda problem, run: Candidate([[1], [1, 2]], [0])), None, None, ANY, "none"),
+    "ragged": ("PluginError", by(lambda problem, run: Candidate([[1], [1, 2]], [0])), None, None, ANY, "invalid"),
     "edges of others": ("PluginError", by(with_changes(policy=lambda s: s + 1)), None, None, ANY, "takes no edge"),
     "writes": ("PluginError", by(writes), None, None, ANY, "read-only"),
     "changes the model": ("PluginError", by(unlocks), None, None, ANY, "changed the problem"),
@@ -321,7 +321,7 @@ def test_every_error_has_a_case():
 
 def test_a_back_end_that_hangs_is_ended():
     began = time.monotonic()
-    with pytest.raises(PluginError, match="was still at work after time_limit=1"):
+    with pytest.raises(PluginError, match="was still running after time_limit=1"):
         solve(LOOP, solver=isolate(sleeping_solver.Sleeper(), time_limit=1))
     assert time.monotonic() - began < 30
 

@@ -51,6 +51,6 @@ def draw() -> dict[str, Axes | Figure]:
             label="what rolling on gains (points)",
         ),
         "farkle-thresholds": threshold_bars(
-            look_of(game).thresholds(), xlabel="dice left", ylabel="bank from so many points on"
+            look_of(game).thresholds(), xlabel="dice left", ylabel="bank from this many points on"
         ),
     }

@@ -47,7 +47,7 @@ class Die:
     Parameters
     ----------
     name : str
-        What tells it from other dice: dice of one name are interchangeable.
+        Distinguishes it from other dice: dice of one name are interchangeable.
     weights : tuple of int
         Relative chances of the faces 1 to 6.
     joker : bool
@@ -139,7 +139,7 @@ def other_editions(die: Die) -> list[Die]:
 
 
 def source(die: Die) -> str:
-    """The repository on github.com from which the weights of a die of the table come."""
+    """Return the repository on github.com from which the weights of a die of the table come."""
     return _FROM[die.name.rpartition("/")[0]]
 
 

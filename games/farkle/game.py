@@ -194,7 +194,7 @@ class KcdFarkle(Game[State, Action]):
         return f"without a cap the value is infinite: {dice} can be rolled for ever without a bust"
 
     def names(self, dice: DiceLeft) -> str:
-        """A set of dice in words: ``2 x Odd die, 1 x Lucky die``."""
+        """Return a set of dice in words: ``2 x Odd die, 1 x Lucky die``."""
         if isinstance(dice, int):
             return f"{dice} x {self.kinds[0].short_name}"
         counted = zip(dice, self.kinds, strict=True)
@@ -203,7 +203,7 @@ class KcdFarkle(Game[State, Action]):
     # --- the game -------------------------------------------------------------
 
     def points_at_risk(self) -> range:
-        """The numbers of points that a turn can have at risk."""
+        """Return the numbers of points that a turn can have at risk."""
         step = self.rules.grid or 1
         if self.defective:
             return range(0, self.limit, math.gcd(step, self._top))
@@ -216,7 +216,7 @@ class KcdFarkle(Game[State, Action]):
         return Ready(self.all_dice)
 
     def node(self, state: State, /) -> Node[State, Action]:
-        """A roll in `Ready`, a decision in `Choose` (see the module's text)."""
+        """Return a roll in `Ready`, a decision in `Choose` (see the module's text)."""
         if isinstance(state, Ready):
             rolls = self.book.rolls(state.dice)
             if self.defective:

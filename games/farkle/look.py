@@ -38,22 +38,22 @@ class _Table(Look[Any], abc.ABC):
 
     @abc.abstractmethod
     def risk(self) -> Any:
-        """The points at risk."""
+        """Return the points at risk."""
 
     @abc.abstractmethod
     def scores(self) -> list[Part]:
-        """What was scored so far."""
+        """Return what was scored so far."""
 
     @abc.abstractmethod
     def banked(self, best: int) -> tuple[Any, str]:
-        """What banking so many points comes to."""
+        """Return what banking this many points comes to."""
 
     def of(self, state: Any) -> tuple[KcdFarkle, Any]:
         """Whose turn it is, and what lies on the table."""
         return (self.turns[1], state.state) if isinstance(state, Second) else (self.turn, state)
 
     def shown(self, state: Any, seen: Rolled | None) -> Rolled:
-        """The roll; where none was seen, some roll that offers the same."""
+        """Return the roll; where none was seen, some roll that offers the same."""
         if seen is not None and seen.faces:
             return seen
         turn, core = self.of(state)
@@ -96,7 +96,7 @@ class _Table(Look[Any], abc.ABC):
         return [Table("busts", title, ("dice", "exact", "chance"), rows)]
 
     def remarks(self) -> list[str]:
-        """Notes of the kind of game."""
+        """Return notes of this kind of game."""
         return []
 
     def notes(self) -> list[str]:
@@ -156,7 +156,7 @@ class FarkleLook(_Table, of=KcdFarkle):
             return []
         told = list(map(str, self._bank_from().values()))
         return [
-            f"bank from so many points at risk on, with 1, 2, ... dice left, else roll: {', '.join(told)}",
+            f"bank from this many points at risk on, with 1, 2, ... dice left, else roll: {', '.join(told)}",
             f"as a policy: threshold:{','.join(told)}",
         ]
 
@@ -166,7 +166,7 @@ class FarkleLook(_Table, of=KcdFarkle):
             return super().tables(None)
         if self.turn.defective or solution.horizon is not None:
             return []
-        title = "when to bank: with these dice left, from so many points at risk on (what is set aside included)"
+        title = "when to bank: with these dice left, from this many points at risk on (what is set aside included)"
         rows = [(self.turn.names(dice), points) for dice, points in self._bank_from().items()]
         found = [Table("thresholds", title, ("dice", "bank_from"), rows)]
         return [*found, self._keeps(solution)] if len(self.turn.kinds) == 1 else found
@@ -176,7 +176,7 @@ class FarkleLook(_Table, of=KcdFarkle):
         return {dice: 0 if most is None else most + grid for dice, most in thresholds(self.turn).items()}
 
     def _keeps(self, solution: Solution) -> Table:
-        """The rolls of which not all that scores is set aside, where one rolls on."""
+        """Return the rolls of which not all that scores is set aside, where one rolls on."""
         rows: dict[tuple[Any, Any], list[Any]] = {}
         decided = solution.decisions()
         for at, action in zip(decided.states, decided.actions, strict=True):
@@ -251,7 +251,7 @@ class RaceLook(_Table, of=FarkleRace):
         return At(Second(core) if seat else core, **scores, turn=turn)
 
     def summary(self, solution: Solution) -> list[str]:
-        """The chance to win of the player who starts, and if the other one started instead."""
+        """Return the chance to win of the player who starts, and if the other one started instead."""
         game, scores = self.game, (self.game.my_points, self.game.their_points)
         if solution.horizon is not None:
             return []
@@ -277,7 +277,7 @@ class RaceLook(_Table, of=FarkleRace):
         return rule
 
     def _value(self, listed: str, progress: Any) -> Enclosure:
-        """The chance of the starter to win if both play by the same rule, on the lattice."""
+        """Return the chance of the starter to win if both play by the same rule, on the lattice."""
         rules, game = {turn: _threshold_rule(turn, listed) for turn in self.turns}, self.game
 
         def scores(whole: At[Any]) -> dict[Action, Any]:
@@ -332,7 +332,7 @@ def _threshold_policies(
 
 
 def _threshold_rule(turn: KcdFarkle, listed: str) -> Callable[[Any], Action]:
-    """The rule of ``250,200,...`` (see `mdpdice.games.farkle.thresholds`)."""
+    """Return the rule of ``250,200,...`` (see `mdpdice.games.farkle.thresholds`)."""
     try:
         vector = [int(points) for points in listed.split(",")]
     except ValueError as error:

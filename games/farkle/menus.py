@@ -135,7 +135,7 @@ class MenuBook:
     _cache: dict[DiceLeft, Rolls] = attrs.field(init=False, factory=dict, repr=False)
 
     def name(self, kind: Die) -> str:
-        """The short name of a kind, or the full one if two kinds share the short one."""
+        """Return the short name of a kind, or the full one if two kinds share the short one."""
         same = [other for other in self.kinds if same_name(other.short_name, kind.short_name)]
         return kind.short_name if len(same) == 1 else kind.name
 
@@ -209,7 +209,7 @@ class MenuBook:
         return Rolls(remember(dist, real), dict(zip(menus, examples, strict=True)))
 
     def _throw(self, counts: tuple[int, ...], thrown: list[Dist[Any]], menus: list[Menu]) -> Throw:
-        """The real dice of the rolls, whose menus come in the order of the outcomes of every kind."""
+        """Return the real dice of the rolls, whose menus come in the order of the outcomes of every kind."""
         places = [{outcome: at for at, outcome in enumerate(throw.outcomes)} for throw in thrown]
 
         def menu(shown: tuple[int, ...]) -> Menu:

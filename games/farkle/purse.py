@@ -3,7 +3,7 @@ r"""The best six of the dice that a player owns, by the points of a turn or by t
 A set `S` is worth :math:`V_S(S, 0)`, with :math:`V_S(D, p)` for the value of rolling `D`, a part of `S`, with `p`
 points at risk (`mdpdice.games.farkle.game`).
 
-*The bound.*  Let a player exchange dice: who rolls `k` of them takes any `k` of `S`, whatever was set aside.
+*The bound.*  Let a player exchange dice: to roll `k` of them, take any `k` of `S`, whatever was set aside.
 Then a roll is as good as its faces, counted in `c`, and with :math:`(s, k') \in c` for the points of a selection and
 the number of dice that it leaves (all six where it leaves none),
 
@@ -236,7 +236,7 @@ def _thrown(dice: Dice, rules: Rules, jokers: int) -> Floats:
 
 @functools.cache
 def _offers(rules: Rules, jokers: int) -> tuple[list[dict[Counts, int]], Ints, Ints, Ints, Ints]:
-    """What count vectors offer, for 1 to 6 dice: their places, most points to bank, and selections in a row.
+    """Return what count vectors offer, for 1 to 6 dice: their places, most points to bank, and selections in a row.
 
     Of the selections: where those of each vector start, their points, and how many dice they leave.
     """

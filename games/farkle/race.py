@@ -113,15 +113,15 @@ class FarkleRace(Game[RaceState, Action]):
         return _seen_from(seat, Ready(self.turns[seat].all_dice))
 
     def progress(self) -> Any:
-        """The sum of the scores."""
+        """Return the sum of the scores."""
         return self.mine + self.theirs
 
     def start(self) -> RaceState:
-        """The starter is about to roll all dice."""
+        """Return the starter is about to roll all dice."""
         return self.begin(0)
 
     def node(self, state: RaceState, /) -> Node[RaceState, Action]:
-        """A roll, or what to do with it (see the module's text)."""
+        """Return a roll, or what to do with it (see the module's text)."""
         seat, core = (1, state.state) if isinstance(state, Second) else (0, state)
         other = self.begin(seat + 1)
         swap = (self.mine.set(self.theirs), self.turn.set(0))

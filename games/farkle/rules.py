@@ -140,7 +140,7 @@ class Rules:
         return math.gcd(*self.combinations().values(), self.nothing)
 
     def scores(self, jokers: int = 0) -> Mapping[int, int]:
-        """Return the score of every legal selection with at most so many jokers, by packed count vector."""
+        """Return the score of every legal selection with at most `jokers` jokers, by packed count vector."""
         return _scores(self, jokers)
 
     def score(self, symbols: Iterable[int]) -> int:

@@ -78,28 +78,28 @@ class ThresholdTurn:
         return len(self.game.dice)
 
     def value(self, vector: Sequence[int]) -> float:
-        """Expected score of a turn that is played by these thresholds."""
+        """Return the expected score of a turn that is played by these thresholds."""
         return float(self.values(np.array([self._checked(vector)]))[0])
 
     def values(self, vectors: npt.ArrayLike) -> Floats:
-        """Expected score of a turn for many vectors, an array of shape (n, dice)."""
+        """Return the expected score of a turn for many vectors, an array of shape (n, dice)."""
         given = np.asarray(vectors, dtype=np.int64).reshape(-1, self.n_dice)
         rolled = np.zeros((self.steps, self.n_dice))
         return np.array([self._rolling(vector, rolled)[0, -1] for vector in given])
 
     def table(self, vector: Sequence[int]) -> dict[int, Floats]:
-        """The value table W: for every number of dice the value at 0, 1, 2, ... units of the grid."""
+        """Return the value table W: for every number of dice the value at 0, 1, 2, ... units of the grid."""
         checked = np.array(self._checked(vector))
         points = np.arange(self.steps)[:, None] * self.grid
         worth = np.where(points >= checked, points, self._rolling(checked))
         return dict(enumerate(worth.T, start=1))
 
     def policy(self, vector: Sequence[int], network: Network | None = None) -> Policy:
-        """The policy on the network of the game, to be evaluated or simulated like any other."""
+        """Return the policy on the network of the game, to be evaluated or simulated like any other."""
         return Policy.of(network or explore(self.game), self.rule(vector))
 
     def rule(self, vector: Sequence[int]) -> Callable[[At[State]], Action]:
-        """What is done with a roll on the table, as a function of the state."""
+        """Return what to do with a roll on the table, as a function of the state."""
         checked = self._checked(vector)
         rolling = self._rolling(np.array(checked))
 
@@ -110,7 +110,7 @@ class ThresholdTurn:
         return choose
 
     def optimal(self) -> Vector:
-        """The thresholds of the optimal policy: one step of the grid above the last points worth a roll."""
+        """Return the thresholds of the optimal policy: one step of the grid above the last points worth a roll."""
         limits = roll_limits(self.game).values()
         return tuple(0 if limit is None else limit + self.grid for limit in limits)
 
@@ -144,7 +144,7 @@ class ThresholdTurn:
         return _Offers(np.array(first_menu), np.array(chance), best, first_keep, points, dice)
 
     def upper_bound(self, place: int) -> float:
-        """What no rule with ``T[place] <= T[place + 1]`` can exceed, whatever its other thresholds are.
+        """Return what no rule with ``T[place] <= T[place + 1]`` can exceed, whatever its other thresholds are.
 
         Let `v` be a number between the two.  Then with ``place`` dice the rule must bank from `v` on, and with one
         more it must roll below `v`; let it choose freely, for every number of points, in all other positions.  The
@@ -173,7 +173,7 @@ class ThresholdTurn:
         return rolled
 
     def _choose(self, menu: Menu, points: int, vector: Vector, rolled: Floats) -> Action:
-        """What the rule does with a roll on the table."""
+        """Return what the rule does with a roll on the table."""
         ways = [(points + keep.points, keep) for keep in menu.keeps]
         limits = [min(vector[_number(keep.dice) - 1], self.game.limit) for _, keep in ways]
         banks = not ways or any(after >= limit for (after, _), limit in zip(ways, limits, strict=True))

@@ -254,7 +254,7 @@ class _Columns(Sequence[int]):
 
 
 def _reachable(encoding: Encoding, tables: _Tables, start: int) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    """Number every position that can be reached by its rank, -1 elsewhere; and the ranks by number."""
+    """Give a number to every rank of a position that can be reached, -1 elsewhere; and return the ranks by number."""
     number = np.full(encoding.count, -1, dtype=np.int32)
     number[start] = 0
     found = [np.array([start], dtype=np.int64)]

@@ -22,7 +22,7 @@ chance to bring the end nearer, and the game ends with probability one.
 
 Boards of one column are worth little thought and those of 3 x 3 cannot be solved, with 4.8
 thousand million positions up to the order of columns.  For these there is an estimate for the
-back-end `mdpdice.solvers.lookahead`; it is that of a public program [2]_.
+solver `mdpdice.solvers.lookahead`; it is that of a public program [2]_.
 
 References
 ----------
@@ -127,7 +127,7 @@ class Knucklebones(Game[State, int]):
         return Facing(empty, empty)
 
     def node(self, state: State, /) -> Node[State, int]:
-        """A roll, or the choice of a column (see the module's text)."""
+        """Return a roll, or the choice of a column (see the module's text)."""
         if isinstance(state, Facing):
             mine, theirs = state
             return roll(d6, lambda die: go(Rolled(die, mine, theirs)))
@@ -149,12 +149,12 @@ class Knucklebones(Game[State, int]):
         return end(lead if self.payoff == "points" else (lead > 0) - (lead < 0))
 
     def canonical(self, state: State) -> State:
-        """The position with its columns in order: how they are arranged never matters."""
+        """Return the position with its columns in order: how they are arranged never matters."""
         mine, theirs = sort_columns(state.mine, state.theirs)
         return Facing(mine, theirs) if isinstance(state, Facing) else Rolled(state.die, mine, theirs)
 
     def least_states(self) -> int:
-        r"""A number of states that can be reached: those with equally many dice on both boards.
+        r"""Return a number of states that can be reached: those with equally many dice on both boards.
 
         Let facing columns have no value in common, and both boards the same number of dice, fewer than they have
         room for.  Two players who place these dice in turn take nothing off, so they come to this position.  With
@@ -207,7 +207,7 @@ class Knucklebones(Game[State, int]):
 
 
 def _facing_pairs(mine: int, theirs: int) -> int:
-    """Number of facing columns of so many dice without a common value."""
+    """Return the number of pairs of facing columns, of this many dice each, without a common value."""
     return sum(
         math.comb(len(d6), kinds) * _filled(mine, kinds)
         * math.comb(len(d6) - kinds, others) * _filled(theirs, others)
@@ -217,7 +217,7 @@ def _facing_pairs(mine: int, theirs: int) -> int:
 
 
 def _filled(dice: int, kinds: int) -> int:
-    """Number of multisets of dice in which each of some values is there."""
+    """Return the number of multisets of dice in which each of some values is there."""
     if kinds == 0:
         return int(dice == 0)
     return math.comb(dice - 1, kinds - 1) if dice >= kinds else 0

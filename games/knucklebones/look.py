@@ -42,7 +42,7 @@ class KnucklebonesLook(Look[Knucklebones], of=Knucklebones):
         return f"{result} {points}; {boards}"
 
     def tables(self, solution: Solution | None) -> list[Table]:
-        """What the first moves are worth, looked ahead."""
+        """Return what the first moves are worth, looked ahead."""
         game, rows = self.game, []
         if solution is not None:
             return []

@@ -55,7 +55,7 @@ def read_state(game: Knucklebones, text: str) -> State:
         raise _error(game, text, f"{die!r} is no die")
     for row in words:
         if not re.fullmatch("[1-6_]+", row):
-            raise _error(game, text, f"{row!r} is no row of dice")
+            raise _error(game, text, f"{row!r} is not a row of dice")
     mine, theirs = _board(words[: game.rows]), _board(words[game.rows :])
     for board in (mine, theirs):
         if not empty_squares(board, game.rows):

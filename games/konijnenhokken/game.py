@@ -140,7 +140,7 @@ class Konijnenhokken(Game[State, Action]):
         return Field(0, 0, 0, 0)
 
     def node(self, state: State, /) -> Node[State, Action]:
-        """A decision, except for the first roll and the end at `t_max` (see the module's text)."""
+        """Return a decision, except for the first roll and the end at `t_max` (see the module's text)."""
         r1, r2, c, t = state[:4]
         if isinstance(state, Rolled):
             return decide(

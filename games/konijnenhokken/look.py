@@ -26,15 +26,15 @@ class _Field(Look[Any], abc.ABC):
         """Points of earlier runs of the turn."""
 
     def after(self, state: Any) -> tuple[Any, str]:
-        """What the points of a turn that stops here come to."""
+        """Return what the points of a turn that stops here come to."""
         return self.banked(state) + run_points(*state[:3]), " points"
 
     @abc.abstractmethod
     def offer(self, state: Any) -> Offer | None:
-        """What a roll offers; None before it."""
+        """Return what a roll offers; None before it."""
 
     def roll(self, state: Any, seen: Rolled | None) -> tuple[int, ...]:
-        """The dice of a roll; where none was seen, some roll that offers the same."""
+        """Return the dice of a roll; where none was seen, some roll that offers the same."""
         if seen is not None and seen.faces:
             return seen.faces
         offered = self.offer(state)

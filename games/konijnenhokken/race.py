@@ -93,15 +93,15 @@ class KonijnenhokkenRace(Game[Core, Action]):
     t = Counter(lambda game: range(game.target))
 
     def progress(self) -> Any:
-        """The sum of the scores."""
+        """Return the sum of the scores."""
         return self.mine + self.theirs
 
     def start(self) -> Core:
-        """The starter is about to roll all dice."""
+        """Return the starter is about to roll all dice."""
         return _START
 
     def node(self, state: Core, /) -> Node[Core, Action]:
-        """What to take from a roll; or whether to stop, with points that do not win yet."""
+        """Return what to take from a roll; or whether to stop, with points that do not win yet."""
         r1, r2, c = state[:3]
         if isinstance(state, Seen):
             offered = takes(Offer(*state[3:]), c)

@@ -38,7 +38,7 @@ class StoppingBound:
         assert self.gain - self.gain_before <= self.slope - 1
 
     def note(self) -> str:
-        """The proof in one sentence."""
+        """Return the proof in one sentence."""
         return (
             f"from {self.total} banked points on stopping is proved optimal: rolling all dice again gains"
             f" {float(self.gain_before):+.6g} points at {self.total - 1} and {float(self.gain):+.6g} at"

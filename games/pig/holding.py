@@ -113,7 +113,7 @@ class HoldRace(Game[Scores, Never]):
         return Scores(0, 0, "first")
 
     def node(self, state: Scores, /) -> Node[Scores, Never]:
-        """A whole turn of one player."""
+        """Return the node of a whole turn of one player."""
         mine, theirs, player = state
         points = self.first if player == "first" else self.second
         other: Literal["first", "second"] = "second" if player == "first" else "first"

@@ -1,4 +1,4 @@
-r"""The race of Pig, and its small sister Piglet: who reaches the goal first?
+r"""The race of Pig, and its small sister Piglet: the first to reach the goal wins.
 
 Two players take turns (`mdpdice.games.pig.turn`); what a turn wins is added to a player's
 score, and the first to reach the goal wins.  With `i` and `j` the scores of the player to
@@ -101,7 +101,7 @@ class Race(Game[str, Action]):
     turn = Counter(lambda game: range(game.goal))
 
     def progress(self) -> Any:
-        """The sum of the scores."""
+        """Return the sum of the scores."""
         return self.mine + self.theirs
 
     def start(self) -> str:

@@ -4,7 +4,7 @@ This is the table that Bob's rule needs (`mdpdice.games.school.bob`), computed a
 `mdpdice.games.school.turn` in integers: with the 7776 rolls of five dice as the denominator of
 every roll, the value with `k` rerolls left is an integer over :math:`7776^k`.
 
-`mdpdice.games.school.combination` declares the same turn as a game, which any back-end
+`mdpdice.games.school.combination` declares the same turn as a game, which any solver
 solves; the exact one gives these fractions.
 """
 

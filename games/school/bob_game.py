@@ -44,7 +44,7 @@ State: TypeAlias = Open | Scored
 
 @attrs.frozen
 class BobGame(Rules, Game[State, Never]):
-    """The whole game as Bob plays it, a turn at a time; the value is his average total.
+    """The whole game as Bob plays it, a turn at a time; the value is Bob's average total.
 
     A state is the tuple of open combinations, before a turn.
 
@@ -74,7 +74,7 @@ class BobGame(Rules, Game[State, Never]):
         return self.open
 
     def node(self, state: State, /) -> Node[State, Never]:
-        """The points of a whole turn, then the combination that it ends with."""
+        """Roll the points of a whole turn, then the combination that it ends with."""
         turns = self.turns
         if isinstance(state, Scored):
             weights = turns.weight[turns.place[state.open]].tolist()
@@ -92,7 +92,7 @@ class BobGame(Rules, Game[State, Never]):
         return bob_turns(plain(self), reachable(self.open))
 
     def action(self, names: Open, dice: Dice, rerolls_left: int) -> Action:
-        """What Bob does with a roll in ascending order, as `mdpdice.games.school.bob.bob` finds it, but looked up."""
+        """Look up what Bob does with a roll in ascending order; `mdpdice.games.school.bob.bob` computes the same."""
         turns, roll = self.turns, ROLLS.index(dice)
         what = int(turns.choice[turns.place[names], rerolls_left, roll])
         if what < 0:
@@ -166,7 +166,7 @@ def _turns(
     ways: Ints, first: Ints, row: Ints, holds: Ints, tie: float, weight: Ints, total: Ints,
     choice: npt.NDArray[np.int16],
 ) -> None:  # fmt: skip
-    """Write Bob's choices and how his turns end, for every set of usable combinations."""
+    """Write Bob's choices and how Bob's turns end, for every set of usable combinations."""
     n_held, n_rolls = len(first_way) - 1, len(first)
     n_levels, n_names = factors.shape
     whole = ways[first_way[0] : first_way[1]].sum()

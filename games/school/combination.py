@@ -65,7 +65,7 @@ class SchoolCombination(Rules, Game[State, Action]):
         return Held((), REROLLS)
 
     def node(self, state: State, /) -> Node[State, Action]:
-        """A roll of the dice that are not held, or what to do with the roll."""
+        """Return a roll of the dice that are not held, or what to do with the roll."""
         if isinstance(state, Held):
             return roll(rolled(state.dice), lambda dice: go(Rolled(dice, state.rerolls)))
         options: list[tuple[Action, Edge[State]]] = []

@@ -82,7 +82,7 @@ class School(Rules, Game[State, Action]):
         return Held((), REROLLS)
 
     def node(self, state: State, /) -> Node[State, Action]:
-        """A roll of the dice that are not held, or what to do with the roll."""
+        """Return a roll of the dice that are not held, or what to do with the roll."""
         if isinstance(state, Rolled):
             again = rerolls(state.dice) if state.rerolls else ()
             moves = ((one, go(Held(held, state.rerolls - 1))) for one, held in again)

@@ -87,7 +87,7 @@ class SchoolLook(Look[School], of=School):
         return [Table("first-roll", title, ("combination", "ways", "chance"), rows)]
 
     def _worth(self, solution: Solution) -> Table:
-        """What every combination is worth: a grade at the start, others when the grades that come first are gone."""
+        """Show the value of every combination: a grade at the start, others once the grades before it are gone."""
         names = self.game.open
         grades = [1 << box for box, name in enumerate(names) if name in GRADES]
         first, rows = sum(grades[: max(0, len(grades) - FREE)]), []

@@ -60,7 +60,7 @@ def combination_named(text: str) -> str:
     """
     found = _NAMES.get(_plain(text)) if isinstance(text, str) else None
     if found is None:
-        raise GameError(f"{text!r} is no combination; choose one of {', '.join(COMBINATIONS)}", value=text)
+        raise GameError(f"{text!r} is not a combination; choose one of {', '.join(COMBINATIONS)}", value=text)
     return found
 
 
@@ -130,7 +130,7 @@ class Rules:
     Raises
     ------
     GameError
-        A parameter is none of these.
+        A parameter has another value.
 
     Examples
     --------

@@ -35,7 +35,7 @@ JOKER = {"full house": 25, "small straight": 30, "large straight": 40}
 
 
 def points(box: str, dice: tuple[int, ...]) -> int:
-    """What dice are worth in a box, jokers aside."""
+    """Return what dice are worth in a box, jokers aside."""
     if box in UPPER:
         return upper_points(box, dice)
     most, faces = max(Multiset(dice).values()), "".join(map(str, sorted(set(dice))))

@@ -34,7 +34,7 @@ class SheetLook(Look[ScoreSheet], of=ScoreSheet):
         return Act(f"keep {kept}", found.tap)
 
     def tables(self, solution: Solution | None) -> list[Table]:
-        """What every box is worth at the start, and as the last one."""
+        """Return what every box is worth at the start, and as the last one."""
         start: At[Any] = self._example()
         if solution is None or solution.horizon is not None or solution.start != start:
             return []

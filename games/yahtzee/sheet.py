@@ -19,7 +19,7 @@ UPPER = ("ones", "twos", "threes", "fours", "fives", "sixes")
 
 
 def upper_points(box: str, dice: tuple[int, ...]) -> int:
-    """What dice are worth in one of the six upper boxes."""
+    """Return what dice are worth in one of the six upper boxes."""
     face = UPPER.index(box) + 1
     return face * dice.count(face)
 

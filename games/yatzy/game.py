@@ -35,7 +35,7 @@ SAME = {"pair": 2, "three of a kind": 3, "four of a kind": 4}
 
 
 def points(box: str, dice: tuple[int, ...]) -> int:
-    """What dice are worth in a box."""
+    """Return what dice are worth in a box."""
     if box in UPPER:
         return upper_points(box, dice)
     count = Multiset(dice)

@@ -28,7 +28,7 @@ class Status(enum.Enum):
 class Provenance:
     """How an answer came about.
 
-    The solver is the back-end that proposed it; ``"layer-sweeps"`` on a lattice, ``"evaluation"`` for the value of a
+    The solver is the one that proposed it; ``"layer-sweeps"`` on a lattice, ``"evaluation"`` for the value of a
     policy that was given.
     """
 
@@ -38,8 +38,8 @@ class Provenance:
     iterations: int = 0  # what the solver counted
     seconds: float = 0.0  # wall-clock time of solving and certifying
     version: str = ""  # of mdpdice
-    details: Mapping[str, Any] = attrs.field(factory=dict)  # what the back-end said beyond that
-    notes: tuple[str, ...] = ()  # remarks on the way to the answer
+    details: Mapping[str, Any] = attrs.field(factory=dict)  # what the solver said beyond that
+    notes: tuple[str, ...] = ()  # what to know about how the answer was found
 
 
 def question_text(objective: str, sense: str) -> str:

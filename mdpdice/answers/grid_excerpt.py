@@ -37,13 +37,13 @@ class _Part(NamedTuple):
     value: Floats
     kind: NDArray[np.uint8]
     options: Ints  # how many
-    best: Ints  # which of them, -1 where nobody decides
+    best: Ints  # which of them, -1 without a decision
     worth: Floats  # of the options, state by state
-    action: Ints  # of the options, -1 where nobody decides
+    action: Ints  # of the options, -1 without a decision
 
 
 def excerpt(table: GridValues, where: Mapping[str, Any], max_states: int) -> NodeValues:
-    """The states of a lattice that have given counters and fields; see `Solution.excerpt`."""
+    """Return the states of a lattice that have given counters and fields; see `Solution.excerpt`."""
     layers = table.layers
     lattice, program = layers.lattice, layers.program
     cores, points = _chosen(layers, where)
@@ -109,14 +109,14 @@ def _chosen(layers: Layers, where: Mapping[str, Any]) -> tuple[Ints, Ints]:
         here = np.array([name in one for one in fields])
         if not here.any():
             known = dict.fromkeys([*counters, *(field for one in fields for field in one)])
-            msg = f"{name!r} is no counter and no field of a state; they are: {', '.join(sorted(known))}"
+            msg = f"{name!r} is neither a counter nor a field of a state; they are: {', '.join(sorted(known))}"
             raise GameError(msg, value=name)
         cores &= [name in one and bool(one[name] == wanted) for one in fields]
     return np.flatnonzero(cores), points[keep]
 
 
 def _parts(layers: Layers, core: int, tables: Tables, rows: Floats, reached: Bools) -> Iterator[_Part]:
-    """The states of one core state, by the node that they stand for where there is a switch."""
+    """Yield the states of one core state, by the node that they stand for where there is a switch."""
     lattice, program = layers.lattice, layers.program
     own = int(lattice.state_node[core])
     value = rows[program.row[own]]

@@ -74,7 +74,7 @@ class GridValues:
         return self.lattice.warnings
 
     def nearest(self, state: Hashable) -> list[Any]:
-        """The start, for who asks about a state that does not exist."""
+        """Return the start, for who asks about a state that does not exist."""
         return [self.start]
 
     @property
@@ -104,7 +104,7 @@ class GridValues:
         return float(self.widths[int(self.layers.ranks.layer[self._place(state)[1]])])
 
     def kind(self, state: Hashable) -> Kind:
-        """What happens in a state."""
+        """Return the node of a state."""
         self.value(state, None)
         kind = Kind(int(self.lattice.kind[self._resolved(*self._place(state))]))
         if self.sense == "min" and kind in (Kind.MAX, Kind.MIN):
@@ -116,7 +116,7 @@ class GridValues:
         return self._comes_to(*self._place(state))
 
     def action(self, state: Hashable, steps_left: int | None) -> Any:
-        """The first of the best actions of a decision state."""
+        """Return the first of the best actions of a decision state."""
         minimise, found = self.options(state, steps_left, self.sense)
         choose = min if minimise else max
         return choose(found, key=lambda option: option[1])[0]
@@ -132,7 +132,7 @@ class GridValues:
         kind = int(lattice.kind[node])
         if kind not in (Kind.MAX, Kind.MIN):
             state = self.start if state is None else state
-            raise GameError("nobody decides in this state; ask value() instead", state=state)
+            raise GameError("this state has no decision; ask value() instead", state=state)
         edges = np.arange(lattice.indptr[node], lattice.indptr[node + 1])
         first, worth = lattice.first_action(node), rows[self.layers.program.edge_row[edges]].tolist()
         there = np.flatnonzero(open_edges(lattice, edges, np.intp(0), tables)).tolist()
@@ -152,7 +152,7 @@ class GridValues:
         return (lattice.start, lattice.start_point) if state is None else place_of(lattice, self._numbers, state)
 
     def _resolved(self, node: int, point: int) -> int:
-        """The node that a node stands for at a point."""
+        """Return the node that a node stands for at a point."""
         tables = self.rows(point)[1]
         return next((at for at, _ in resolved(self.lattice, node, tables, np.zeros(1, dtype=np.intp))), node)
 
@@ -207,7 +207,7 @@ def open_edges(lattice: Lattice, edges: Ints, columns: Any, tables: Tables) -> B
 
 
 def resolved(lattice: Lattice, node: int, tables: Tables, columns: Ints) -> Iterator[tuple[int, Ints]]:
-    """The nodes that a node stands for, and at which of some points: others than itself if it is a switch."""
+    """Yield the nodes that a node stands for, and at which of some points: others than itself if it is a switch."""
     todo = [(node, columns)]
     while todo:
         at, where = todo.pop()

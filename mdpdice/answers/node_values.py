@@ -37,7 +37,7 @@ class NodeValues:
     values: Floats
     lowers: Floats
     uppers: Floats
-    choice: Ints  # -1 where nobody decides
+    choice: Ints  # -1 without a decision
     exact: Sequence[Sequence[Any]] | None = None  # rows of `Fraction`; infinite values are floats
 
     @property
@@ -91,7 +91,7 @@ class NodeValues:
         return self.exact[steps_of(self.network, steps_left) or 0][self._node(state)]
 
     def kind(self, state: Hashable) -> Kind:
-        """What happens in a state."""
+        """Return the node of a state."""
         return Kind(int(self.network.kind[self._node(state)]))
 
     def reaches(self, state: Hashable) -> bool:
@@ -139,7 +139,7 @@ class NodeValues:
         # Equal states have equal values; their actions differ.
         node = self.network.start if state is None else self.network.node_of(state)
         if not self.network.decides[node]:
-            raise GameError("nobody decides in this state; ask value() instead", state=self.network.describe(node))
+            raise GameError("this state has no decision; ask value() instead", state=self.network.describe(node))
         if steps_of(self.network, steps_left) == 0:
             raise HorizonRangeError("no decision is left", state=self.network.describe(node), value=0)
         return node

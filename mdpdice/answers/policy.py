@@ -114,7 +114,7 @@ class Policy:
 
     @classmethod
     def from_solution(cls, solution: Solution) -> Policy:
-        """The policy that a solution found."""
+        """Return the policy that a solution found."""
         if solution.lattice is not None:
             return cls(rule=solution)
         return cls(solution.network, solution.nodes.choice)
@@ -157,7 +157,7 @@ class Policy:
 
     @classmethod
     def uniform(cls, game: Game[Any, Any] | Network | Lattice) -> Policy:
-        """The policy that takes every action of a decision with the same probability."""
+        """Return the policy that takes every action of a decision with the same probability."""
         _check_game(game, "uniform(game)")
         if not isinstance(game, Network):
             return cls()
@@ -165,7 +165,7 @@ class Policy:
         return cls(game, first, game.decides[game.source].astype(np.int64))
 
     def on(self, network: Network) -> Policy:
-        """The same decisions on another network, found by the names of states and actions.
+        """Return the same decisions on another network, matched by the names of states and actions.
 
         For instance on one that was explored with ``merge=False``, has another horizon, or follows other rules.
 
@@ -206,7 +206,7 @@ class Policy:
         if len(lost):
             edge = int(lost[0])
             raise UnknownStateError(
-                "the policy takes an action that there is not",
+                "the policy takes an action that does not exist",
                 state=self.network.describe(int(self.network.source[edge])),
                 action=self.network.action_of(edge),
             )
@@ -225,7 +225,7 @@ class Policy:
         return self.weight is not None
 
     def action(self, state: Hashable = None, *, steps_left: int | None = None) -> Any:
-        """Action taken in a decision state, of the start if none is given.
+        """Return the action taken in a decision state, by default the start.
 
         Raises
         ------
@@ -243,7 +243,7 @@ class Policy:
         return next(iter(chances))
 
     def _answer(self, state: Hashable) -> Any:
-        """What a rule says of a state: an action, or a `Dist` of actions."""
+        """Return what a rule says of a state: an action, or a `Dist` of actions."""
         if self.rule is None:
             msg = "every action has the same chance here; policy.on(network) knows which there are"
             raise UnsupportedError(msg, state=state)
@@ -259,7 +259,7 @@ class Policy:
         net = self.network
         node = self._node(state)
         if not net.decides[node]:
-            raise GameError("nobody decides in this state", state=net.describe(node))
+            raise GameError("this state has no decision", state=net.describe(node))
         try:
             steps = steps_of(net, steps_left, 1)
         except HorizonRangeError as error:
@@ -350,7 +350,7 @@ def _check(policy: Policy) -> None:
     wrong = np.where(net.decides, ~inside, rows != -1)
     if wrong.any():
         node = int(np.argwhere(wrong)[0][-1])
-        what = "takes none of its actions" if net.decides[node] else "takes an action, but nobody decides"
+        what = "takes none of its actions" if net.decides[node] else "takes an action without a decision"
         raise GameError(f"the policy {what} here", state=net.describe(node))
     if weight is None:
         return
@@ -393,11 +393,11 @@ def _ask(network: Network, function: Callable[..., Any], more: tuple[int, ...]) 
 
 def _check_game(game: object, call: str) -> None:
     if not isinstance(game, Game | Network | Lattice):
-        raise GameError(f"{game!r} is no game; write Policy.{call}", value=game)
+        raise GameError(f"{game!r} is not a game; write Policy.{call}", value=game)
 
 
 def _assemble(network: Network, rows: Sequence[_Row], *, staged: bool = False) -> Policy:
-    """A policy of its rows; where a row gives weights for some nodes only, the others do what is chosen."""
+    """Make a policy of rows; where a row gives weights for some nodes only, the others take what `chosen` says."""
     choice = np.array([chosen for chosen, _ in rows])
     if not any(weight for _, weight in rows):
         return Policy(network, choice if staged else choice[0])
@@ -439,7 +439,7 @@ def _same_names(old: Network, new: Network) -> tuple[Ints, Ints]:
             raise GameError("a decision without a state of its own has no counterpart", state=new.describe(node))
         before = old.node_of(state)
         if not old.decides[before]:
-            raise UnknownStateError("nobody decides in this state where the policy comes from", state=state)
+            raise UnknownStateError("this state has no decision where the policy comes from", state=state)
         nodes[node] = before
         theirs = {action: (action, edge) for action, edge in _options(old, before)}
         for action, edge in _options(new, node):

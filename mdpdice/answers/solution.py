@@ -95,6 +95,8 @@ class Solution:
         The policy whose value this is; without one, the policy is the solution's own.
     game : Game, optional
         What was solved, where that was a game; a notebook shows decisions in its words.
+    at_start : tuple of (Fraction, float, float), optional
+        Value and interval of the start, where the table answers for the best threshold and they hold for all.
     """
 
     table: NodeValues | GridValues
@@ -104,6 +106,7 @@ class Solution:
     reason: str = ""
     given: Policy | tuple[Policy, ...] | None = None
     game: Game[Any, Any] | None = attrs.field(default=None, repr=False)
+    at_start: tuple[Any, float, float] | None = None
 
     # --- what it is -----------------------------------------------------------
 
@@ -144,7 +147,7 @@ class Solution:
 
     @property
     def details(self) -> Mapping[str, Any]:
-        """What the back-end said beyond the answer."""
+        """What the solver said beyond the answer."""
         return self.provenance.details
 
     @property
@@ -169,7 +172,7 @@ class Solution:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What was repaired while the game was explored, and remarks on the way to the answer."""
+        """What was repaired while the game was explored, and notes about how the answer was found."""
         return (*self.table.warnings, *self.provenance.notes)
 
     def nearest(self, state: Hashable) -> list[Any]:
@@ -193,7 +196,7 @@ class Solution:
         if isinstance(self.table, GridValues):
             msg = (
                 "this game was solved on its lattice and has no network; solution.excerpt({counter: value}) is a "
-                "part of it as one, and solve(explore(game)) writes it out if it fits"
+                "part of it as one, and solve(explore(game)) makes the whole network if it fits"
             )
             raise UnsupportedError(msg, value=self)
         return self.table
@@ -230,7 +233,7 @@ class Solution:
             The state cannot be reached.
         """
         number = self.estimate(state, steps_left=steps_left)
-        lower, upper = self.table.interval(state, steps_left)
+        lower, upper = self._interval(state, steps_left)
         if not lower <= number <= upper:  # written so that NaN fails
             msg = (
                 f"the value {number!r} lies outside its interval [{lower!r}, {upper!r}], so the answer was changed "
@@ -247,14 +250,15 @@ class Solution:
         return number
 
     def estimate(self, state: Hashable = None, *, steps_left: int | None = None) -> float:
-        """The proposed value of a state, whatever was proved about it.
+        """Return the proposed value of a state, whatever was proved about it.
 
         Raises
         ------
         TotalRewardUndefinedError
             Plays from here collect and pay without end.
         """
-        number = self.table.value(state, steps_left)
+        told = self.at_start if state is None and steps_left is None else None
+        number = self.table.value(state, steps_left) if told is None else float(told[0])
         if math.isnan(number):
             msg = "plays from here collect and pay without end; use a discount or a horizon"
             raise TotalRewardUndefinedError(msg, state=self.start if state is None else state)
@@ -273,16 +277,21 @@ class Solution:
             how = "evaluate(..., exact=True)" if self.given is not None else "solver='exact'"
             msg = f"the answer of {self.solver} is {self.status.value}, not exact; use {how}"
             raise NotCertifiedError(msg, state=state)
-        found: Fraction | float = table.exact_value(state, steps_left)
+        told = self.at_start if state is None and steps_left is None else None
+        found: Fraction | float = table.exact_value(state, steps_left) if told is None else told[0]
         return found
 
     def lower(self, state: Hashable = None, *, steps_left: int | None = None) -> float:
         """Lower end of the interval of a state; -inf where nothing was proved."""
-        return self.table.interval(state, steps_left)[0]
+        return self._interval(state, steps_left)[0]
 
     def upper(self, state: Hashable = None, *, steps_left: int | None = None) -> float:
         """Upper end of the interval of a state; inf where nothing was proved."""
-        return self.table.interval(state, steps_left)[1]
+        return self._interval(state, steps_left)[1]
+
+    def _interval(self, state: Hashable, steps_left: int | None) -> tuple[float, float]:
+        told = self.at_start if state is None and steps_left is None else None
+        return self.table.interval(state, steps_left) if told is None else told[1:]
 
     def reaches(self, state: Hashable) -> bool:
         """Whether play can come to a state.
@@ -295,7 +304,7 @@ class Solution:
         return self.table.reaches(state)
 
     def kind(self, state: Hashable = None) -> Kind:
-        """What happens in a state."""
+        """Return the node of a state."""
         return self.table.kind(state)
 
     # --- decisions ----------------------------------------------------------
@@ -316,7 +325,7 @@ class Solution:
         return Policy.from_solution(self) if self.given is None else self.given
 
     def action(self, state: Hashable = None, *, steps_left: int | None = None) -> Any:
-        """Action that the policy takes in a decision state.
+        """Return the action that the policy takes in a decision state.
 
         Raises
         ------
@@ -370,7 +379,7 @@ class Solution:
         return self.table.options(state, steps_left, self.sense)
 
     def excerpt(self, where: Mapping[str, Any] | None = None, *, max_states: int = 1_000_000) -> Solution:
-        """Some states of a lattice as a solution with a network, for tables and pictures.
+        """Return some states of a lattice as a solution with a network, for tables and pictures.
 
         Parameters
         ----------
@@ -465,7 +474,15 @@ class Solution:
         ----------
         path : path
             Usually ends in ``.npz``.
+
+        Raises
+        ------
+        UnsupportedError
+            Many thresholds were solved, and the solution of the best one is no answer that could be certified again.
         """
+        if self.at_start is not None:
+            msg = "this answer is not saved; solve the objective .at(solution.details['threshold']), and save that"
+            raise UnsupportedError(msg, value=self)
         from mdpdice.solving.files import save_solution
 
         save_solution(self, path)
@@ -507,7 +524,7 @@ class Solution:
     # --- other forms ----------------------------------------------------------
 
     def summary(self) -> str:
-        """The answer in some lines of text."""
+        """Return the answer in some lines of text."""
         return "\n".join(f"{label:10}{text}" for label, text in self._rows())
 
     def _rows(self) -> list[tuple[str, str]]:
@@ -568,14 +585,14 @@ class Solution:
         steps_left: int | None = None,
         max_states: int = 1_000_000,
     ) -> pd.DataFrame:
-        """The solution as a data frame of pandas, one row per state.
+        """Return the solution as a data frame of pandas, one row per state.
 
         Parameters
         ----------
         where, max_states
             Which states of a lattice; see `excerpt`.
         decisions : bool
-            Leave out states in which nobody decides.
+            Leave out states without a decision.
         steps_left : int, optional
             Decisions left, for a solution with a horizon; by default the whole horizon.
 
@@ -583,7 +600,7 @@ class Solution:
         -------
         pandas.DataFrame
             Columns ``state``, ``kind``, ``value``, ``lower``, ``upper`` (in payoff units), ``action`` (None
-            where nobody decides), and one for every counter and every field of the states.
+            without a decision), and one for every counter and every field of the states.
 
         Raises
         ------

@@ -84,7 +84,7 @@ def find_stages(
 def claimed_bounds(
     problem: Network, value: Floats, lower: Any, upper: Any, epsilon: float
 ) -> tuple[Floats, inequalities.Witness] | None:
-    """Bounds of `value` that a back-end claims, with a witness; None if they are none, or too wide.
+    """Bounds of `value` that a solver claims, with a witness; None if they are none, or too wide.
 
     The problem has no horizon.  `lower` and `upper` are whatever was returned: arrays like `value`, of float64 and
     shape (N,), if it is something.  `epsilon` is the relative width that is narrow enough.
@@ -112,7 +112,7 @@ def find_bounds(
 
     The candidate has the shape (N,); `epsilon` is the relative width that is narrow enough, and `check`, which is
     called now and then, may raise to give up.  `lengths`, float64 of that shape, are expected lengths of plays under
-    the policy, roughly, which a back-end knows.  They are tried first.
+    the policy, roughly, which a solver knows.  They are tried first.
     """
     from mdpdice.numerics.kernels import residuals as kernels
 
@@ -130,7 +130,7 @@ def find_bounds(
         return None
 
     def errors() -> Iterator[tuple[Floats, Floats]]:
-        """What to take off `value` and to add to it, the cheapest first."""
+        """Yield what to take off `value` and to add to it, the cheapest first."""
         if problem.factor < 1:
             w = _discounted(problem, rows, check)
             if w is not None:
@@ -155,12 +155,12 @@ def find_bounds(
 
 
 def _ranks(problem: Network) -> Ints | None:
-    """Ranks that show that every play ends, which with a discount nobody asks for; None if there are none."""
+    """Return ranks that show that every play ends, not needed with a discount; None if they do not exist."""
     return np.broadcast_to(np.int64(0), problem.n_nodes) if problem.discount < 1 else ending_ranks(problem)
 
 
 def _ranked(ranks: Ints) -> inequalities.Witness:
-    """The witness without groups, which is the same for both bounds."""
+    """Return the witness without groups, which is the same for both bounds."""
     none, zero = np.broadcast_to(np.int64(-1), 2 * len(ranks)), np.broadcast_to(np.int64(0), 2 * len(ranks))
     # A rank that all nodes share needs no memory.
     return inequalities.Witness(none, np.tile(ranks, 2) if any(ranks.strides) else zero, zero)
@@ -192,7 +192,7 @@ def _undiscounted(
     check: Callable[[], None],
     lengths: Floats | None,
 ) -> tuple[Floats, Floats] | None:
-    """What to take off `value` and to add to it."""
+    """Return what to take off `value` and to add to it."""
     from mdpdice.numerics.kernels import residuals as kernels
 
     follow, shortest, least = policy.copy(), value, np.inf
@@ -212,13 +212,13 @@ def _undiscounted(
 
 
 def _are_numbers(claimed: Any, n: int) -> bool:
-    """Whether a back-end returned what can be tried: one finite float per node."""
+    """Whether a solver returned what can be tried: one finite float per node."""
     array = isinstance(claimed, np.ndarray) and claimed.shape == (n,) and claimed.dtype == np.float64
     return array and bool(np.isfinite(claimed).all())
 
 
 def _lengths(problem: Network, follow: Ints) -> Floats | None:
-    """Expected number of nodes before the end along the edges of `follow`, roughly."""
+    """Return the expected number of nodes before the end along the edges of `follow`, roughly."""
     chance = problem.kind == Kind.CHANCE
     decides = problem.decides
     # Plays go through a decision to what follows; a decision with a chance node ahead needs no unknown of its own.

@@ -148,7 +148,7 @@ class _Groups:
 
     @staticmethod
     def find(replies: inequalities.Replies) -> _Groups:
-        """Groups are the end components of edges that pay nothing."""
+        """Find the groups: the end components of edges that pay nothing."""
         pays = (replies.reward != 0) | (replies.factor != 1)
         member, _ = idle_components(replies.indptr, replies.dst, replies.chance, pays)
         if not (member >= 0).any():
@@ -159,7 +159,7 @@ class _Groups:
         return _Groups(number, member, outside + int(member.max()) + 1)
 
     def raised(self, claimed: Floats) -> Floats:
-        """The claimed values, the same on a group: the largest there, and at least 0."""
+        """Return the claimed values, the same on a group: the largest there, and at least 0."""
         inside = self.member >= 0
         if not inside.any():
             return claimed
@@ -268,7 +268,7 @@ class _Groups:
 
 
 def _most_gains(replies: inequalities.Replies, live: Bools) -> tuple[Floats, inequalities.Witness] | None:
-    """A bound on what can be gained if nothing is ever paid, with its witness; None if plays may gain for ever."""
+    """Bound what can be gained if nothing is ever paid, with a witness; None if plays may gain for ever."""
     reward, payoff = np.maximum(replies.reward, 0.0), np.zeros(len(replies.payoff))
     gains = attrs.evolve(replies, reward=reward, payoff=payoff)
     nothing = np.zeros(len(live))

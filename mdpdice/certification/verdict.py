@@ -55,7 +55,7 @@ def certify(
     """Judge a candidate's value and policy, of shape (N,) or (horizon + 1, N), on a canonical problem.
 
     `epsilon` is the relative width that is narrow enough; `check` is called before every sweep, and may raise to give
-    up.  `details` are what a back-end returns with its candidate: its bounds, "lower" and "upper", and expected
+    up.  `details` are what a solver returns with its candidate: its bounds, "lower" and "upper", and expected
     "lengths" of plays are tried in large problems; nothing rests on them.
     """
     reason, bounds = "", None
@@ -91,7 +91,7 @@ def certify(
 
 
 def _pieces(*arrays: Floats) -> Iterator[tuple[Any, ...]]:
-    """The arrays piece by piece, each with its first node: some of one stage, or of several small ones all."""
+    """Yield the arrays piece by piece, each with its first node: some of one stage, or of several small ones all."""
     tables = [np.atleast_2d(array) for array in arrays]
     stages, n = tables[0].shape
     at_once = 1 + AT_ONCE // (1 + n)
@@ -202,7 +202,7 @@ def _collecting(network: Network, infinite: Bools, policy: Ints) -> tuple[Bools,
 
 
 def _losing(source: Ints, dst: Ints, reward: Floats, chance: Bools, lost: Bools) -> checking_infinite.Losing:
-    """What shows that plays from some nodes pay without end and never collect without end."""
+    """Return what shows that plays from some nodes pay without end and never collect without end."""
     n = len(lost)
     indptr = np.concatenate(([0], np.cumsum(np.bincount(source, minlength=n))))
     misses = settling_ranks(indptr, dst, chance, ~lost)

@@ -43,7 +43,7 @@ MOST_OUTCOMES = 5
 @click.option("--policy", "chosen", metavar="POLICY", help="Show what a policy does there, and why.")
 @solver_option
 def advise(case: Case, state: tuple[str, ...], every: bool, chosen: str | None, solver: str) -> Answer:
-    """Say what to do in a state, what the moves are worth, and how likely they lose the turn.
+    """Say what to do in a state, what the moves are worth, and how likely each is to lose the turn.
 
     STATE may be several words, as in: mdpdice advise farkle roll=1,1,5 points=300
 
@@ -101,7 +101,7 @@ def _each_line(case: Case, tell: Callable[[Case, str], Answer]) -> Answer:
 def _by_values(
     case: Case, solution: mdpdice.Solution, solver: str, asked: Hashable, position: Hashable, text: str, *, every: bool
 ) -> Answer:
-    """What the moves in a position are worth; what is solved from the start knows representatives only."""
+    """Return what the moves in a position are worth; what is solved from the start knows representatives only."""
     solution, notes = _reaching(case, solution, solver, position, text)
     kind = solution.kind(position)
     notes += case.notes(solution)
@@ -117,12 +117,12 @@ def _by_values(
         "notes": notes,
     }
     if kind not in (mdpdice.Kind.MAX, mdpdice.Kind.MIN):
-        notes.append("nobody decides here: chance moves, or the play is over")
+        notes.append("no decision here: chance moves, or the play is over")
     elif case.horizon == 0:
         notes.append("no decision is left")
     else:
         seen = case.look.seen(text) if position == asked else None
-        minimise = (kind == mdpdice.Kind.MIN) != (case.sense == "min")
+        minimise = (kind == mdpdice.Kind.MIN) != (solution.sense == "min")
         data |= _decision(case, solution, position, seen, minimise=minimise)
     return Answer(data, _lines(data, meaning(case, solution, position), every=every), data["value"] is not None)
 
@@ -130,7 +130,7 @@ def _by_values(
 def _reaching(
     case: Case, solution: mdpdice.Solution, solver: str, position: Hashable, text: str
 ) -> tuple[mdpdice.Solution, list[str]]:
-    """A solution that knows a position: another one where play from the start does not come there, and a remark."""
+    """Return a solution that knows a position, another one where play from the start misses it, and remarks."""
     try:
         solution.kind(position)
     except UnknownStateError:
@@ -140,9 +140,9 @@ def _reaching(
     try:
         found = case.solve_from(solver, position, solution)
     except (CounterRangeError, DeadEndError, GameError, UnknownStateError) as error:
-        why = error.message.removeprefix(f"state {position!r} is none of this game: ")
+        why = error.message.removeprefix(f"{position!r} is not a state of this game: ")
         like = "".join(f"\n  {state}" for state in near)
-        msg = f"{text!r} is no position of this game: {why}. States like it:{like}"
+        msg = f"{text!r} is not a position of this game: {why}. Similar states:{like}"
         raise click.UsageError(msg) from error
     return found, [f"play from the start does not come here; it comes to {near[0]}, for example"]
 
@@ -150,7 +150,7 @@ def _reaching(
 def _decision(
     case: Case, solution: mdpdice.Solution, position: Hashable, seen: Rolled | None, *, minimise: bool
 ) -> dict[str, Any]:
-    """The actions, best first."""
+    """Return the actions, best first."""
     from mdpdice.policies.telling import risk
 
     best = solution.action(position)
@@ -192,7 +192,7 @@ def _sentence(words: str) -> str:
 
 
 def _moves(data: dict[str, Any], moves: list[dict[str, Any]]) -> list[str]:
-    """The moves, with what they are worth, what they lose against the best one, and their risk."""
+    """Return the moves, with what they are worth, what they lose against the best one, and their risk."""
     top = float(data["actions"][0]["estimate"])
     risky = any(0 < (move["risk"] or 0) < 1 for move in data["actions"])
     rows = []
@@ -215,7 +215,7 @@ def _table(columns: tuple[str, ...], rows: list[tuple[Any, ...]]) -> list[str]:
 
 
 def _rule_and_ratings(case: Case, name: str) -> tuple[Rule, Ratings]:
-    """What a policy does, and how it rates the actions of a state, if it does."""
+    """Return what a policy does, and how it rates the actions of a state, if it does."""
     if found := rule_and_ratings(case, name):
         return found
     if not Path(name).is_file():
@@ -230,7 +230,7 @@ def _rule_and_ratings(case: Case, name: str) -> tuple[Rule, Ratings]:
 
 
 def _by_policy(case: Case, name: str, rule: Rule, ratings: Ratings, text: str) -> Answer:
-    """What a policy does in a state, by its own ratings."""
+    """Return what a policy does in a state, by its own ratings."""
     from mdpdice.modelling.asking import ask
     from mdpdice.modelling.game import Decide
     from mdpdice.policies.playthrough import plain
@@ -258,7 +258,7 @@ def _by_policy(case: Case, name: str, rule: Rule, ratings: Ratings, text: str) -
         "action": [action_data(one) for one in actions],
         "actions": [{"action": action_data(one), "words": words[one], "rating": rated[one]} for one in ordered],
         "outcomes": outcomes,
-        "notes": [] if decides else ["nobody decides here: chance moves, or the play is over"],
+        "notes": [] if decides else ["no decision here: chance moves, or the play is over"],
     }
     lines = [f"{name}: {' or '.join(words[one] for one in actions)}."] if decides else []
     if ordered:
@@ -280,7 +280,7 @@ def _best_first(case: Case, node: Any, rated: Mapping[Any, Any] | None) -> dict[
 def _outcomes(
     case: Case, game: mdpdice.Game[Any, Any], node: Any, action: Any, ratings: Ratings
 ) -> list[dict[str, Any]]:
-    """What the roll after an action may show, and the best rating there; what makes most of the mean comes first."""
+    """List the rolls after an action with the best rating there; those that make most of the mean come first."""
     from mdpdice.looks import parted, spoken
     from mdpdice.modelling.game import Chance, Decide, Go
 

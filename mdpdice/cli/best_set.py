@@ -1,4 +1,4 @@
-"""``mdpdice best-set``: the best six of the dice that somebody owns."""
+"""``mdpdice best-set``: the best six of the dice that you own."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ from mdpdice.errors import GameError, UnknownStateError
 @click.argument("dice", nargs=-1, required=True)
 @click.option("--race", is_flag=True, help="Choose by the chance to win a race, not by the points of a turn.")
 @click.option("--target", type=int, default=4000, help="Points that win the race.")
-@click.option("--theirs", default="6", metavar="DICE", help="Dice of the other player.")
-@click.option("--among", type=click.IntRange(1), default=5, help="Sets that are tried in the race.")
-@click.option("--jobs", type=click.IntRange(1), default=1, help="Sets that are solved at once.")
+@click.option("--theirs", default="6", metavar="DICE", help="The dice of the other player.")
+@click.option("--among", type=click.IntRange(1), default=5, help="Number of sets to try in the race.")
+@click.option("--jobs", type=click.IntRange(1), default=1, help="Number of sets to solve at once.")
 @click.option(
     "--checkpoint",
     type=NewFile(),
     metavar="PATH",
-    help="Keep what is known in this file when the search is stopped; the same command goes on from there.",
+    help="Keep what is known in this file when the search is stopped; the same command continues from there.",
 )
 @json_option
 def best_set(
     dice: tuple[str, ...], race: bool, target: int, theirs: str, among: int, jobs: int, checkpoint: str | None
 ) -> Answer:
-    """Choose the best six of DICE, which are all that you own: 2 x Lucky die, Odd die, ...
+    """Choose the best six of DICE, all the dice you own: 2 x Lucky die, Odd die, ...
 
-    They are the best by the points of a turn. For a race those that are best by points are tried, which is no proof
-    for the others. 'mdpdice dice' lists the dice.
+    They are the best by the points of a turn. For a race the sets that are best by points are tried; the others are
+    not proved to be worse. 'mdpdice dice' lists the dice.
     """
     from mdpdice.games.farkle.purse import best_set as search
     from mdpdice.games.farkle.race import FarkleRace

@@ -18,9 +18,9 @@ from mdpdice.solving import kept
 
 @click.group()
 def cache() -> None:
-    """List the answers that are kept, or delete them.
+    """List the kept answers, or delete them.
 
-    They lie in a folder of yours. The environment variable MDPDICE_CACHE names another one; where it is empty, nothing
+    They are in your cache folder. The environment variable MDPDICE_CACHE names another one; if it is empty, nothing
     is kept.
     """
 
@@ -52,7 +52,7 @@ def _told(what: str, found: list[kept.Entry]) -> tuple[dict[str, Any], list[str]
 
 
 def _question(path: Path) -> dict[str, Any]:
-    """What a kept answer answers; nothing where it cannot be read."""
+    """Return what a kept answer answers; nothing where it cannot be read."""
     import numpy as np  # not for --help
 
     with contextlib.suppress(Exception), np.load(path, allow_pickle=False) as file:

@@ -24,7 +24,7 @@ class Case(NamedTuple):
     """What is asked: a game with its parameters, and how precisely.
 
     `name` and `pairs` are as on the command line, and `given` are the parameters as JSON data; `found` is the class of
-    the `game`.  Where `objective` is None the total counts, of which the player wants what the game says.
+    the `game`.  Where `objective` is None the total counts, in the sense of the game.
     """
 
     name: str
@@ -55,12 +55,12 @@ class Case(NamedTuple):
         return self.game.sense if self.objective is None else self.objective.wanted(self.game)
 
     def data(self) -> dict[str, Any]:
-        """The question as JSON data."""
+        """Return the question as JSON data."""
         asked: dict[str, Any] = {"game": self.name, "parameters": self.given, "horizon": self.horizon}
         return {**asked, "objective": self.objective_text, "sense": self.sense}
 
     def rows(self) -> list[tuple[str, str]]:
-        """The question as rows for people."""
+        """Return the question as rows for people."""
         from mdpdice.answers.answer import question_text
         from mdpdice.cli.catalogue import summary
         from mdpdice.cli.game_parameters import show
@@ -95,7 +95,7 @@ class Case(NamedTuple):
             raise click.ClickException(f"{reason}: {therefore}")
 
     def position(self, text: str) -> Hashable:
-        """The state of a text."""
+        """Return the state of a text."""
         try:
             state: Hashable = self.look.read_state(text)
             hash(state)
@@ -124,7 +124,7 @@ class Case(NamedTuple):
         network: bool = False,
         **more: Any,
     ) -> mdpdice.Solution:
-        """The kept answer (see `kept`), or that of `make`, by default of `solve` with `more`, which is kept then."""
+        """Return the kept answer (see `kept`), or make and keep one: by `make`, else by `solve` with `more`."""
         found = self.kept(solver, network=network)
         if found is None:
             found = self.solve(solver, **more) if make is None else make()
@@ -132,7 +132,7 @@ class Case(NamedTuple):
         return found
 
     def kept(self, solver: str = "auto", *, network: bool = False) -> mdpdice.Solution | None:
-        """The kept answer, if there is one; with `network` none on a lattice that would be written out for one."""
+        """Return the kept answer, if there is one; with `network` no answer on a lattice, unless that is too large."""
         from mdpdice.solving import kept
         from mdpdice.solving.kept_files import read_kept
         from mdpdice.solving.lattice_route import FALL_BACK_UP_TO_EDGES
@@ -162,7 +162,7 @@ class Case(NamedTuple):
             kept.keep(question, lambda path: write_kept(solution, path, self.game, question))
 
     def tables(self, make: Callable[[], dict[str, Any]], **more: Any) -> dict[str, Any]:
-        """What `make` tells of a solution, with its ``tables``; kept like an answer, by what is `more` asked."""
+        """Return what `make` makes of a solution, with its ``tables``; kept under the question `more`."""
         import attrs
 
         from mdpdice.solving import kept
@@ -179,12 +179,13 @@ class Case(NamedTuple):
         return found
 
     def question(self, **more: Any) -> dict[str, Any] | None:
-        """What tells a kept answer from all others, `more` among it; None where nothing is kept."""
+        """Return what distinguishes a kept answer from all others, `more` included; None where nothing is kept."""
         from mdpdice.solving.kept import folder
         from mdpdice.solving.problem import library_version
         from mdpdice.solving.sources import source_hash
 
-        if self.no_cache or folder() is None or (sources := source_hash(self.game)) is None:
+        unkept = self.no_cache or getattr(self.objective, "searched", False)
+        if unkept or folder() is None or (sources := source_hash(self.game)) is None:
             return None
         return {
             **self.data(),
@@ -237,27 +238,27 @@ def open_case(
     case = Case(name, pairs, found, game, given, horizon, epsilon, as_json, progress)
     asked = read_objective(objective, sense, usual, horizon, case.position)
     if asked.objective is not None and asked.horizon is None and (reason := case.look.infinite_reason()):
-        raise click.UsageError(f"{reason}, so there is no network of it for another objective; give it --horizon")
+        raise click.UsageError(f"{reason}, so no network can be made for another objective; add --horizon")
     return case._replace(horizon=asked.horizon, objective=asked.objective, objective_text=asked.text)
 
 
 def solver_of(text: str) -> str | mdpdice.Solver:
-    """The back-end of a name, or of ``lookahead:DEPTH``."""
+    """Return the solver of a name, or of ``lookahead:DEPTH``."""
     name, colon, depth = text.partition(":")
     check_solver(name)
     if not colon:
         return name
     if name != "lookahead" or not depth.isdecimal() or not int(depth):
         raise click.UsageError(f"--solver {text}: write a name, or lookahead:DEPTH with a positive number of decisions")
-    # What a back-end takes is its own; this one's parameter is known.
+    # What a solver takes is its own; this one's parameter is known.
     return cast("Any", mdpdice.load_solver(name))(depth=int(depth))  # type: ignore[no-any-return]
 
 
 def check_solver(name: str) -> None:
-    """Refuse an unknown solver, with those that there are."""
+    """Reject an unknown solver name and list the known ones."""
     if name == "auto" or name in mdpdice.solver_names():
         return
     try:
         mdpdice.load_solver(name)
-    except UnsupportedError as error:  # its message lists the solvers that there are
+    except UnsupportedError as error:  # its message lists the known solvers
         raise click.UsageError(error.message) from error

@@ -38,7 +38,7 @@ _WORDS = {
     "payoff_range": "no value lies outside payoff_range",
     "estimate": "estimates are finite and in payoff_range",
     "policies": "its own policies choose among the options",
-    "words": "notes, summary and tables can be told",
+    "words": "notes, summary and tables can be made",
 }
 
 
@@ -51,8 +51,8 @@ _WORDS = {
 def check(case: Case, endless: bool, seed: int) -> Answer:
     """Check what the library relies on in a game, and play it three times at random.
 
-    At most 100,000 states are looked at, unless --max-states says more: parameters that make the game small show
-    mistakes as well.
+    At most 100,000 states are checked, unless --max-states says more: mistakes show with parameters that make the
+    game small as well.
 
     Exit status: 0 all is well, 1 a check failed, 2 wrong usage.
     """
@@ -81,7 +81,7 @@ def check(case: Case, endless: bool, seed: int) -> Answer:
 
 
 def _play(case: Case, generator: random.Random) -> Iterator[str]:
-    """A play at random, in words; what stops it is its last line."""
+    """Yield a play at random, in words; what stops it is its last line."""
     from mdpdice.policies.playthrough import play
     from mdpdice.policies.telling import Teller
 

@@ -1,4 +1,4 @@
-"""``mdpdice crosscheck``: several back-ends compared."""
+"""``mdpdice crosscheck``: several solvers compared."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from mdpdice.cli.values import after
 @game_command()
 @question_options
 @objective_options
-@click.option("--solvers", metavar="A,B,C", help="Back-ends, by default all; 'mdpdice list' names them.")
+@click.option("--solvers", metavar="A,B,C", help="Solvers, by default all; 'mdpdice list' names them.")
 def crosscheck(case: Case, solvers: str | None) -> Answer:
-    """Solve a game with several back-ends, certify each and compare all states.
+    """Solve a game with several solvers, certify each and compare all states.
 
     Exit status: 0 all agree and are certified, 1 not, 2 wrong usage.
     """
@@ -29,9 +29,9 @@ def crosscheck(case: Case, solvers: str | None) -> Answer:
     for solver in chosen or ():
         check_solver(solver)
         if solver == "auto":
-            msg = "auto is no back-end of its own; name those to compare, or leave out --solvers"
+            msg = "'auto' chooses a solver and is not one itself; name those to compare, or leave out --solvers"
             raise click.UsageError(msg)
-    case.refuse_infinite("there is nothing that back-ends could compare")
+    case.refuse_infinite("there is nothing that solvers could compare")
     asked: dict[str, Any] = {"horizon": case.horizon, "epsilon": case.epsilon, "max_states": most_states()}
     report = mdpdice.cross_check(case.game, case.objective, solvers=chosen, progress=case.progress, **asked)
     for entry in report.entries if report.ok else ():

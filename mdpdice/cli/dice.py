@@ -15,7 +15,7 @@ _KEYS = ("die", "weights", "joker", "points", "bust", "source", "disagrees")
 @command("dice")
 @json_option
 def dice() -> Answer:
-    """List the dice of Kingdom Come: Deliverance, and what a turn of Farkle with six of each is worth.
+    """List the dice of Kingdom Come: Deliverance, with the value of a turn of Farkle with six of each.
 
     A turn ends at 6,000 points, as in 'mdpdice solve farkle'. A star marks dice whose sources disagree.
     """

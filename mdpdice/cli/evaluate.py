@@ -25,7 +25,7 @@ _MOMENTS = (("mean", "mean"), ("variance", "variance"), ("deviation", "sd"))
 @policy_options
 @solver_option
 def evaluate(case: Case, chosen: str, against: str | None, solver: str) -> Answer:
-    """Tell exactly what a policy is worth, and how its totals are distributed.
+    """Evaluate a policy exactly and show the distribution of its total.
 
     Exit status: 0 proved, 1 not, 2 wrong usage.
     """
@@ -44,7 +44,7 @@ def evaluate(case: Case, chosen: str, against: str | None, solver: str) -> Answe
         found = worth(case, names, model, policies)
         told = value_data(found)
         if found.lattice is not None and not found.lattice.averaged:
-            # What is left of it when everybody follows the policies was evaluated, and need not be again.
+            # The lattice under these policies has been evaluated already.
             model, policies = found.lattice, [mdpdice.Policy.from_solution(found)]
         if model.discount == 1:
             spread = _outcomes(case, model, policies, told["estimate"])
@@ -76,7 +76,7 @@ def _outcomes(
 
 
 def _spread(case: Case, found: mdpdice.Outcomes) -> dict[str, Any]:
-    """A distribution as JSON data."""
+    """Return a distribution as JSON data."""
     levels = [level for level in LEVELS if found.missing < min(level, 1 - level)]
     moments = {"mean": found.mean, "variance": found.variance, "sd": math.sqrt(found.variance)}
     return {

@@ -8,6 +8,7 @@ import mdpdice
 from mdpdice.cli.case import Case
 from mdpdice.cli.game_command import Answer, game_command
 from mdpdice.cli.limits import most_states
+from mdpdice.cli.objectives import refuse_valueless
 from mdpdice.cli.options import objective_options, question_options, solver_option, to_option
 from mdpdice.cli.routes import compiled
 from mdpdice.cli.text import aligned, short
@@ -18,13 +19,13 @@ from mdpdice.cli.values import after, value_data, value_rows
 @question_options
 @objective_options
 @click.option("--size", type=click.IntRange(0, 12), default=3, help="Most lines before 'otherwise'.")
-@click.option("--at", "position", metavar="STATE", help="Explain what is ahead of this state, by default the start.")
+@click.option("--at", "position", metavar="STATE", help="Explain the play from this state on, not the start.")
 @to_option("Write the rule as a policy, for --policy FILE.")
 @solver_option
 def explain(case: Case, size: int, position: str | None, path: str | None, solver: str) -> Answer:
-    """Find a short rule that comes near to optimal play, and tell exactly what it loses.
+    """Find a short rule close to optimal play, and compute exactly what it loses.
 
-    The lines are searched by visits times loss, which promises nothing about the best list; the loss is proved.
+    The search adds lines by visits times loss, so a better list may exist; the loss of this one is proved.
 
     Exit status: 0 proved, 1 not, 2 wrong usage.
     """
@@ -32,6 +33,7 @@ def explain(case: Case, size: int, position: str | None, path: str | None, solve
 
     if case.horizon is not None:
         raise click.UsageError("a rule has no stages: leave out --horizon")
+    refuse_valueless(case.objective)
     case.refuse_infinite("every way to get there is as good as any other")
     if position is not None:
         case = case._replace(game=case.game.at(case.position(position)))

@@ -31,7 +31,7 @@ from mdpdice.errors import StateLimitError
     metavar="FILE",
     type=NewFile(),
     required=True,
-    help="The file to write; its ending tells the format.",
+    help="The file to write; its ending chooses the format.",
 )
 @format_option
 @click.option("--horizon", type=click.IntRange(min=0), metavar="N", help="At most N decisions in a play.")
@@ -42,7 +42,7 @@ from mdpdice.errors import StateLimitError
     "seats",
     multiple=True,
     metavar="NAME",
-    help="For a page (.html): a policy to play against that the game knows by name, such as hold-at:25.",
+    help="For a page (.html): a named policy of the game to play against, such as hold-at:25.",
 )
 @cache_options
 @json_option
@@ -58,11 +58,11 @@ def export(
     no_cache: bool,
     prove: bool,
 ) -> Answer:
-    """Write a game to a file of another tool, or as a page on which it is played.
+    """Write a game to a file of another tool, or as a page to play it on.
 
     NAME is a game, or a file that 'mdpdice import' reads.
 
-    With --to game.html the game is solved, and the page advises: one file, which needs no network.
+    With --to game.html the game is solved, and the page gives advice: one file, which needs no network.
 
     Formats: html, npz, drn, prism-explicit, prism, petsc, dot, lp, mps.
     In prism, the counters of a game are variables, so its size does not matter.
@@ -127,7 +127,7 @@ def _page(name: str, pairs: tuple[str, ...], path: str, sense: Any, seats: tuple
 
 
 def _source(name: str, pairs: tuple[str, ...], *, counters: bool) -> tuple[Any, int | None]:
-    """The network of a game or of a file, and None; with `counters` the lattice if it has any, and its points."""
+    """Return the network of a game or file, and None; with `counters` the lattice, if any, and its points."""
     from mdpdice.formats import FORMATS, Model, read_file
     from mdpdice.modelling.counters import axes
 

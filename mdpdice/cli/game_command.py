@@ -102,7 +102,7 @@ def failures() -> Iterator[None]:
             raise SystemExit(_INTERRUPTED) from None
         except errors.HorizonRangeError as error:
             raise click.UsageError(str(error)) from error
-        except errors.MissingPackageError as error:  # nobody's code is to blame
+        except errors.MissingPackageError as error:  # not a fault of anyone's code
             raise click.ClickException(str(error)) from error
         except BrokenPipeError:  # whoever reads has seen enough, as click knows
             raise
@@ -118,7 +118,7 @@ def failures() -> Iterator[None]:
 
 
 def command_words(message: str) -> str:
-    """A message with what to write on the command line in the place of what to write in Python."""
+    """Return a message with what to write on the command line in the place of what to write in Python."""
     words = {
         "such as max_states=": "such as --max-states ",
         " max_places=": " --max-lines ",

@@ -151,7 +151,7 @@ def _call(name: str, cls: type[Any], texts: Mapping[str, str], values: Mapping[s
 
 
 def plain(value: Any) -> Any:
-    """A parameter's value as JSON data that says what could be written for it."""
+    """Return a parameter's value as JSON data that says what could be written for it."""
     if value is None or isinstance(value, bool | int) or type(value) is str:
         return value
     if isinstance(value, float):
@@ -165,7 +165,7 @@ def plain(value: Any) -> Any:
 
 
 def show(value: Any) -> str:
-    """A parameter's value as it could be written after ``-p key=``."""
+    """Return a parameter's value as it could be written after ``-p key=``."""
     data = plain(value)
     if isinstance(data, list):
         return ",".join(show(item) for item in data)
@@ -173,7 +173,7 @@ def show(value: Any) -> str:
 
 
 def _given(parameter: Parameter, text: str, value: Any) -> Any:
-    """What was given for a parameter, as JSON data."""
+    """Return what was given for a parameter, as JSON data."""
     if parameter.reader.allowed:
         return plain(value)
     return int(text) if text.isdecimal() else text
@@ -261,7 +261,7 @@ def _choice(values: Mapping[str, Any]) -> Reader:
 
 
 def _readers(kinds: Sequence[Any]) -> list[Reader] | None:
-    """The readers of all of these types; None where one has none."""
+    """Return the readers of all of these types; None where one has none."""
     found = [reader for kind in kinds if (reader := _reader(kind)) is not None]
     return found if len(found) == len(kinds) else None
 
@@ -314,7 +314,7 @@ _READERS: dict[Any, Reader] = {
 
 
 def _meanings(cls: type) -> dict[str, str]:
-    """What the docstrings of a class and its bases say about parameters, numpydoc style."""
+    """Return what the docstrings of a class and its bases say about parameters, numpydoc style."""
     found: dict[str, str] = {}
     for base in cls.__mro__:
         doc = base.__dict__.get("__doc__")

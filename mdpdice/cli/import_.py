@@ -28,8 +28,8 @@ from mdpdice.cli.values import value_data, value_rows
 @click.option("--until", metavar="LABEL", help="With --solve: the expected reward until reaching this label.")
 @click.option("--start", metavar="STATE", help="Where play starts: 3, or with chances 0:1/2,3:1/2.")
 @click.option("--tolerance", type=float, metavar="X", help="How far sums of chances may be from 1.  [1e-9]")
-@click.option("--exact", is_flag=True, help="Decimals mean what they spell: 0.1 is 1/10.")
-@click.option("--solver", default="auto", help="With --solve: the back-end.")
+@click.option("--exact", is_flag=True, help="Read decimals exactly: 0.1 is 1/10.")
+@click.option("--solver", default="auto", help="With --solve: the solver.")
 @sense_option
 @json_option
 def import_(
@@ -47,7 +47,7 @@ def import_(
     solver: str,
     sense: Any,
 ) -> Answer:
-    """Read a model from a file of another tool, and tell what it holds.
+    """Read a model from a file of another tool, and show what it holds.
 
     Formats: npz, drn, prism-explicit (.tra), petsc.
 
@@ -94,7 +94,7 @@ def import_(
 
 
 def _start(text: str) -> dict[int, Fraction]:
-    """The states of ``3`` or ``0:1/2,3:1/2``, with their chances."""
+    """Return the states of ``3`` or ``0:1/2,3:1/2``, with their chances."""
     found: dict[int, Fraction] = {}
     for part in text.split(","):
         state, colon, chance = part.partition(":")

@@ -42,16 +42,16 @@ ARRAYS = (
 
 @game_command()
 @parameters_option(" 'mdpdice info NAME --help' describes them.")
-@click.option("--before", is_flag=True, help="Tell what is known before exploring: counters, grid, bound.")
+@click.option("--before", is_flag=True, help="Show only what is known before exploring: counters, grid, bound.")
 @click.option("--max-states", type=click.IntRange(1), default=1_000_000, metavar="N", help="Most states to explore.")
 @json_option
 def info(case: Case, before: bool, max_states: int) -> Answer:
-    """Tell how large a game is, what its network is like, and which solvers can do it.
+    """Show the size and structure of a game, and which solvers can solve it.
 
-    For a game with counters the grid and a bound of the memory are known before it is explored. It is not
-    explored where it is so large that it is solved on its lattice.
+    For a game with counters the grid and a bound of the memory are known before it is explored. A game so large
+    that it is solved on its lattice is not explored.
 
-    Exit status: 0 told, 1 it could not be explored within the limits, 2 wrong usage.
+    Exit status: 0 shown, 1 it could not be explored within the limits, 2 wrong usage.
     """
     data = _data(case, max_states, explores=not before)
     return Answer(data, [aligned(_rows(case, data))], data["refused"] is None)
@@ -95,7 +95,7 @@ def _counter(axis: Any) -> dict[str, Any]:
 
 
 def _on_lattice(layers: Layers) -> dict[str, Any]:
-    """What is told of a game that `solve` does not write out."""
+    """Return the data of a game that `solve` does not expand into a network."""
     from mdpdice.solving.lattice_route import LAYER_SWEEPS
 
     told = {"states": layers.states, "edges": layers.edges, "layers": len(layers.layers)}
@@ -161,7 +161,7 @@ def _rows(case: Case, data: dict[str, Any]) -> list[tuple[str, str]]:
     if data["states"] is None:
         return [*rows, ("memory", memory)]
     if data["layers"] is not None:
-        layers = f"{data['layers']:,}; solved one after the other, and never written out"
+        layers = f"{data['layers']:,}; solved one after the other, without listing the states"
         rows += [("states", f"{data['states']:,}"), ("edges", f"{data['edges']:,}"), ("layers", layers)]
         return [*rows, ("memory", memory), ("solvers", ", ".join(data["solvers"]))]
     kinds = ", ".join(f"{number:,} {kind}" for kind, number in data["kinds"].items())

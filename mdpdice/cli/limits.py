@@ -35,13 +35,13 @@ def limit_options(function: F) -> F:
     """Add ``--max-states`` and ``--time-limit``, which `limits` tells and no function is given."""
     kept: dict[str, Any] = {"expose_value": False, "callback": _note}
     states = "Stop exploring after N states; by default after ten million, or where a number only rises."
-    seconds = "Stop after so many seconds, whatever is being done, and tell what is known then."
+    seconds = "Stop after this many seconds, at whatever stage, and report what is known by then."
     function = click.option("--time-limit", type=float, metavar="SECONDS", help=seconds, **kept)(function)
     return click.option("--max-states", type=click.IntRange(1), metavar="N", help=states, **kept)(function)
 
 
 def limits() -> dict[str, Any]:
-    """The limits of the command that is being run, as `mdpdice.solve` takes them."""
+    """Return the limits of the command that is being run, as `mdpdice.solve` takes them."""
     context = click.get_current_context(silent=True)
     asked = {} if context is None else dict(context.meta.get(_LIMITS, {}))
     if "time_limit" in asked:
@@ -50,7 +50,7 @@ def limits() -> dict[str, Any]:
 
 
 def most_states(default: int = MOST_STATES) -> int:
-    """The limit of states alone, as `mdpdice.explore` takes it."""
+    """Return the limit of states alone, as `mdpdice.explore` takes it."""
     return int(limits().get("max_states", default))
 
 

@@ -1,4 +1,4 @@
-"""``mdpdice list``: the games and solvers that there are."""
+"""``mdpdice list``: the known games and solvers."""
 
 from __future__ import annotations
 

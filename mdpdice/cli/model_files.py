@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @contextlib.contextmanager
 def named() -> Iterator[None]:
-    """What somebody named and there is not is wrong usage."""
+    """Report a name that does not exist as wrong usage."""
     try:
         yield
     except (DiscountRangeError, GameError, UnknownStateError, UnsupportedError) as error:
@@ -24,7 +24,7 @@ def named() -> Iterator[None]:
 
 
 def format_of(path: str, form: str | None = None, *, writing: bool = False) -> FileFormat:
-    """The format of a file, by its name if there is one, else by the ending."""
+    """Return the format of a file, by its name if there is one, else by the ending."""
     from mdpdice.formats import find_format
 
     with named():

@@ -14,23 +14,23 @@ import click
 import mdpdice
 from mdpdice.cli.case import Case
 from mdpdice.cli.limits import MOST_STATES, limits, most_states
-from mdpdice.cli.objectives import evaluable
+from mdpdice.cli.objectives import refuse_valueless
 from mdpdice.cli.routes import large, spread_out
 from mdpdice.cli.text import action_data
 from mdpdice.errors import GameError, MdpDiceError
 
 Rule: TypeAlias = Callable[[Any], Any]
-"""What somebody does in a state, or thinks of the actions there."""
+"""What a player does in a state, or thinks of the actions there."""
 
 
 def known_names(case: Case) -> str:
-    """What may be written for a policy of a game, for messages."""
+    """Return what may be written for a policy of a game, for messages."""
     named = ["optimal", "random", "lookahead:DEPTH", *(known.form for known in case.look.policies())]
     return f"{', '.join(named)}, or a file of 'mdpdice policy {case.name} --save FILE'"
 
 
 def rule_of(case: Case, name: str) -> Rule | None:
-    """The rule of a name that the game knows; a `click.UsageError` where what stands behind the name is wrong."""
+    """Return the rule of a name that the game knows; a `click.UsageError` if what follows the name is wrong."""
     try:
         return case.look.policy(name)
     except GameError as error:
@@ -38,7 +38,7 @@ def rule_of(case: Case, name: str) -> Rule | None:
 
 
 def search_of(case: Case, name: str) -> mdpdice.Solver | None:
-    """The back-end of ``lookahead:DEPTH``, which searches from every state that it is asked about; else None."""
+    """Return the solver of ``lookahead:DEPTH``, which searches from every state that it is asked about; else None."""
     key, _, depth = name.partition(":")
     if key != "lookahead":
         return None
@@ -46,7 +46,7 @@ def search_of(case: Case, name: str) -> mdpdice.Solver | None:
         raise click.UsageError("lookahead knows no --horizon; ask the optimal player")
     if name != key and not (depth.isdecimal() and int(depth)):
         raise click.UsageError(f"{name}: write lookahead:DEPTH with a positive number of decisions")
-    # What a back-end takes is its own; this one's parameter is known.
+    # What a solver takes is its own; this one's parameter is known.
     chosen = cast("Any", mdpdice.load_solver(key))
     return chosen(depth=int(depth)) if depth else chosen()  # type: ignore[no-any-return]
 
@@ -75,7 +75,7 @@ class Looking:
         return found
 
     def rule(self, state: Any) -> Any:
-        """The best action, or a `Dist` of all that look equally good.
+        """Return the best action, or a `Dist` of all that look equally good.
 
         Where no difference is seen the first of them would do as well, but two players who always prefer it may
         hand the turn to each other for ever.
@@ -97,7 +97,7 @@ _EQUAL = 1e-9
 
 
 def rule_and_ratings(case: Case, name: str) -> tuple[Rule, Rule] | None:
-    """The rule of a name, of the game or of looking ahead, and how it rates the actions of a state, if it does."""
+    """Return a named rule, of the game or of looking ahead, and how it rates actions, if it does."""
     if chosen := search_of(case, name):
         looking = Looking(case.game, chosen)
         return looking.rule, looking.values
@@ -108,7 +108,7 @@ def rule_and_ratings(case: Case, name: str) -> tuple[Rule, Rule] | None:
 def policy_on(
     case: Case, name: str, model: mdpdice.Network | mdpdice.Lattice, optimum: Callable[[], mdpdice.Policy]
 ) -> mdpdice.Policy:
-    """The policy of a name, on the network of a game (with its horizon) or on its lattice; `optimum` solves the game.
+    """Return a named policy on the network of a game (with its horizon) or its lattice; `optimum` solves it.
 
     Raises
     ------
@@ -129,7 +129,7 @@ def policy_on(
 
 
 def file_policy(case: Case, path: Path, network: mdpdice.Network) -> mdpdice.Policy:
-    """The policy of a file."""
+    """Return the policy of a file."""
     return _listed(case, path, network) if path.suffix == ".csv" else mdpdice.Policy.load(path, network)
 
 
@@ -169,7 +169,7 @@ def _lattice_optimum(
 def worth(
     case: Case, names: Sequence[str], model: mdpdice.Network | mdpdice.Lattice, policies: list[mdpdice.Policy]
 ) -> mdpdice.Solution:
-    """What policies are worth; that of one solution on a lattice was proved with its value."""
+    """Tell what policies are worth; that of one solution on a lattice was proved with its value."""
     rule = policies[0].rule
     if len(set(names)) == 1 and isinstance(rule, mdpdice.Solution):
         return rule
@@ -179,7 +179,7 @@ def worth(
 def _on_network(
     case: Case, kept: mdpdice.Solution | None, solver: str, most: int
 ) -> tuple[mdpdice.Network, Callable[[], mdpdice.Policy]]:
-    """The network of a game under its horizon and objective, and what gives the optimal policy there."""
+    """Return the network of a game under its horizon and objective, and what gives the optimal policy there."""
     # Rewards that differ stay apart, so that the distribution of totals is right.
     network = kept.network if kept else mdpdice.explore(case.game, progress=case.progress, max_states=most)
     averaged = network.averaged
@@ -187,12 +187,7 @@ def _on_network(
         network = mdpdice.explore(case.game, merge=False, progress=case.progress, max_states=most)
     if case.horizon is not None:
         network = mdpdice.Horizon(case.horizon).apply(network)
-    if not evaluable(case.objective):
-        msg = (
-            f"policies have no value of their own under {case.objective_text}; write total, discounted, reach, or a "
-            "payoff-at-least above 0"
-        )
-        raise click.UsageError(msg)
+    refuse_valueless(case.objective)
     whole = network
     network = whole if case.objective is None else case.objective.apply(whole)
 
@@ -213,17 +208,17 @@ def two_players(lattice: mdpdice.Lattice) -> bool:
 
 
 def alone(case: Case) -> str:
-    """What is said of ``--against`` in a game of one player."""
+    """Return the error about ``--against`` in a game of one player."""
     return f"--against is for two players, and {case.name} has one"
 
 
 def player_rows(data: dict[str, Any]) -> list[tuple[str, str]]:
-    """The policies of the players, as rows for people."""
+    """Return the policies of the players, as rows for people."""
     return [(key, data[key]) for key in ("policy", "against") if data[key] is not None]
 
 
 def _listed(case: Case, path: Path, network: mdpdice.Network) -> mdpdice.Policy:
-    """A policy from the table ``decisions`` of ``mdpdice policy``."""
+    """Return a policy from the table ``decisions`` of ``mdpdice policy``."""
     chosen: dict[Hashable, str] = {}
     try:
         # Spreadsheets begin their files with a mark.
@@ -248,7 +243,7 @@ def _listed(case: Case, path: Path, network: mdpdice.Network) -> mdpdice.Policy:
 
     def rule(state: Hashable) -> Any:
         actions = [network.action_of(edge) for edge in network.edges(network.node_of(state))]
-        for words in (case.look.words, lambda _, action: _old(action_data(action))):
+        for words in (case.look.words, cast("Any", lambda _, action: _old(action_data(action)))):
             found = [action for action in actions if words(state, action) == chosen.get(state)]
             if len(found) == 1:
                 return found[0]

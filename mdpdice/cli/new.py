@@ -22,7 +22,7 @@ FOLDER = click.Path(exists=True, file_okay=False, writable=True)
 def new(name: str, folder: str) -> Answer:
     """Write a small game to start from, and its test: NAME.py and test_NAME.py.
 
-    Both run as they are. Files that are there already are never written over.
+    Both run as they are. Existing files are never overwritten.
 
     Exit status: 0 written, 1 not, 2 wrong usage.
     """

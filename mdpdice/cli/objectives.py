@@ -27,6 +27,8 @@ FORMS = {
     "horizon": "horizon:20",
     "payoff-at-least": "payoff-at-least:1000",
     "payoff-at-most": "payoff-at-most:5",
+    "cvar": "cvar:0.1",
+    "quantile": "quantile:0.5",
     "reach": "reach:STATE or 'reach:STATE;STATE'",
     "until-reward": "until-reward:STATE",
 }
@@ -46,7 +48,7 @@ class Asked(NamedTuple):
 def read_objective(
     text: str | None, sense: Sense | None, usual: Sense, horizon: int | None, read_state: Reading
 ) -> Asked:
-    """The objective of a text, see `FORMS`, and a `click.UsageError` where it is none.
+    """Return the objective of a text, see `FORMS`, and a `click.UsageError` where it is none.
 
     The player to move wants `sense`, if that was said, and by the game what is `usual`; a `horizon` may be asked beside
     it, and states are read by `read_state`.
@@ -71,7 +73,7 @@ def read_objective(
         raise click.UsageError(msg) from error
     except MdpDiceError as error:
         raise click.UsageError(f"--objective {text}: {error.message}") from error
-    # States are told as they were written; numbers, as they were understood.
+    # States are shown as they were written; numbers, as they were understood.
     told = f"{kind}:{value}" if isinstance(objective, mdpdice.Reach | mdpdice.UntilReward) else str(objective)
     return Asked(objective, told, horizon)
 
@@ -83,6 +85,8 @@ def _made(kind: str, value: str, sense: Sense | None, read_state: Reading) -> md
         return mdpdice.PayoffAtLeast(_number(value), sense)
     if kind == "payoff-at-most":
         return mdpdice.PayoffAtMost(_number(value), sense)
+    if kind in ("cvar", "quantile"):
+        return (mdpdice.CVaR if kind == "cvar" else mdpdice.Quantile)(_number(value), sense)
     targets = [read_state(part.strip().replace("\\;", ";")) for part in re.split(r"(?<!\\);", value)]
     return mdpdice.Reach(targets, sense=sense) if kind == "reach" else mdpdice.UntilReward(targets, sense)
 
@@ -105,7 +109,7 @@ def _decisions(text: str) -> int:
 
 @contextlib.contextmanager
 def known_targets(objective: mdpdice.Objective | None, text: str) -> Iterator[None]:
-    """A target that the game does not have is wrong usage, since somebody has written it."""
+    """Report a target that the game does not have as wrong usage: it comes from the command line."""
     try:
         yield
     except UnknownStateError as error:
@@ -115,8 +119,12 @@ def known_targets(objective: mdpdice.Objective | None, text: str) -> Iterator[No
         raise
 
 
-def evaluable(objective: mdpdice.Objective | None) -> bool:
-    """Whether a policy has a value of its own under an objective, as the total of the network of `Objective.apply`."""
+def refuse_valueless(objective: mdpdice.Objective | None) -> None:
+    """Refuse an objective under which a policy has no value, as the total of the network of `Objective.apply`."""
     if isinstance(objective, mdpdice.PayoffAtLeast | mdpdice.PayoffAtMost):
-        return objective.worth(Fraction(0)) == 0
-    return objective is None or isinstance(objective, mdpdice.Total | mdpdice.Discounted | mdpdice.Reach)
+        known = objective.worth(Fraction(0)) == 0
+    else:
+        known = objective is None or isinstance(objective, mdpdice.Total | mdpdice.Discounted | mdpdice.Reach)
+    if not known:
+        words = "write total, discounted, reach, or a payoff-at-least above 0"
+        raise click.UsageError(f"policies have no value of their own under {objective}; {words}")

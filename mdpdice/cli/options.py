@@ -40,7 +40,7 @@ def _complete_objective(_ctx: click.Context, _parameter: click.Parameter, beginn
 
 
 class NewFile(click.Path):
-    """A file to write: what is wrong with its place is told before anything is solved for it."""
+    """A file to write; a place that will not do is rejected before anything is solved for it."""
 
     def __init__(self, **more: Any) -> None:
         super().__init__(dir_okay=False, writable=True, **more)
@@ -60,25 +60,25 @@ def _positive(_ctx: click.Context, _option: click.Parameter, value: float) -> fl
 
 
 def parameters_option(more: str = "") -> Callable[[F], F]:
-    """The option ``-p``; `more` is said behind its help."""
+    """Return the option ``-p``; `more` is said behind its help."""
     told = f"A parameter of the game; may be repeated.{more}"
     return click.option("-p", "pairs", metavar="KEY=VALUE", multiple=True, help=told)
 
 
 def to_option(about: str, *, required: bool = False) -> Callable[[F], F]:
-    """The option ``--to``, a file to write."""
+    """Return the option ``--to``, a file to write."""
     return click.option("--to", "path", metavar="FILE", type=NewFile(), required=required, help=about)
 
 
 game_argument = click.argument("name", shell_complete=complete_game)
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-format_option = click.option("--format", "form", metavar="FORMAT", help="Where the ending does not tell it.")
+format_option = click.option("--format", "form", metavar="FORMAT", help="Needed if the ending does not say it.")
 solver_option = click.option(
     "--solver",
     default="auto",
     metavar="NAME",
     shell_complete=_complete_solver,
-    help="The back-end that proposes the answer; 'mdpdice list' names them. lookahead:DEPTH looks that many "
+    help="The solver that proposes the answer; 'mdpdice list' names them. lookahead:DEPTH looks that many "
     "decisions ahead, for an estimate.",
 )
 _policy_option = click.option(
@@ -94,7 +94,7 @@ _horizon_option = click.option(
     "--horizon",
     type=click.IntRange(0),
     metavar="N",
-    help="At most N decisions in a play; one that is cut off there gets nothing more.",
+    help="Stop a play after N decisions; it then earns nothing further.",
 )
 _epsilon_option = click.option(
     "--epsilon",
@@ -114,7 +114,7 @@ _objective_option = click.option(
 sense_option = click.option(
     "--sense",
     type=click.Choice(["max", "min"]),
-    help="Whether the player to move wants much of it or little; by default what the game says, and much of a chance.",
+    help="Whether the player to move maximises or minimises; by default as the game says, max for a chance.",
 )
 
 

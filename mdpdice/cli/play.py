@@ -39,21 +39,21 @@ _KEYS = {"state": "state", "choice": "action", "roll": "outcome", "reward": "rew
 @click.option(
     "--seed",
     type=click.IntRange(0),
-    help="Equal seeds give equal dice; without one every play is new, and tells its seed at the end.",
+    help="Equal seeds give equal dice; without one every play is new, and shows its seed at the end.",
 )
 @click.option(
-    "--rounds", type=click.IntRange(1), default=1, metavar="N", help="Play N times; two seats begin in turns."
+    "--rounds", type=click.IntRange(1), default=1, metavar="N", help="Play N times; two seats take turns to begin."
 )
-@click.option("--review", is_flag=True, help="Tell at the end what every decision of a human lost.")
-@click.option("--record", type=NewFile(path_type=Path), metavar="FILE", help="A file for all that happens.")
+@click.option("--review", is_flag=True, help="Show at the end what every decision of a human lost.")
+@click.option("--record", type=NewFile(path_type=Path), metavar="FILE", help="Record all that happens in this file.")
 @solver_option
 def play(
     case: Case, seats: str, seed: int | None, rounds: int, review: bool, record: Path | None, solver: str
 ) -> Answer:
     """Play a game; moves of a human are read from the standard input, line by line.
 
-    Write the number of an action, its words or their beginning, or the dice to take. At a choice ? tells what each
-    action is worth, best first, and q leaves.
+    Write the number of an action, its words or their beginning, or the dice to take. At a choice, ? shows what each
+    action is worth, best first, and q quits.
 
     Exit status: 0 played or left, 2 wrong usage.
     """
@@ -78,7 +78,7 @@ def play(
     results = [[float(one) for one in each] for each in match.results]
     data = {**case.data(), "seats": names, "seed": seed, "total": total, "results": results}
     data |= {"over": not left, "events": match.events}
-    return Answer(data | reviewed, ())  # people were told on the way
+    return Answer(data | reviewed, ())  # people have read it during the play
 
 
 class Match:
@@ -113,12 +113,12 @@ class Match:
         self.teller: Teller | None = None
 
     def say(self, line: str) -> None:
-        """Tell people something that is no part of what happens."""
+        """Show people something that is not an event of the play."""
         # What people read while a program reads the JSON goes to the other stream.
         click.echo(line, err=self.case.as_json)
 
     def tell(self, line: str) -> None:
-        """Tell what happens, and write it down."""
+        """Show what happens, and record it."""
         self.told.append(line)
         self.say(line)
 
@@ -159,7 +159,7 @@ class Match:
         self.results.append(results)
 
     def _before(self, teller: Teller, players: Sequence[int], turn: Turn) -> str:
-        """Tell what a person decides about; the name where there are two."""
+        """Show what a person decides about; return the name where there are two."""
         for line in teller.flush():
             self.tell(line)
         self.say(teller.table(turn.seen, dice=True))
@@ -187,7 +187,7 @@ class Match:
         return "" if opinion is None else f" (worth {opinion:.4g})"
 
     def summary(self) -> Iterator[str]:
-        """What the plays brought every seat, and who won them."""
+        """Yield what the plays brought every seat, and who won them."""
         wanted, rounds = -1 if self.case.sense == "min" else 1, len(self.results)
         race = self.alone or all(abs(one) <= 1 for each in self.results for one in each)
         for seat, who in enumerate(self.who) if rounds else ():
@@ -197,7 +197,7 @@ class Match:
             yield f"{who and f'{who}: '}{mean}{' on average' * (rounds > 1)}{wins if who and race else ''}"
 
     def review(self) -> Iterator[dict[str, Any]]:
-        """What people lost by their decisions, told and as data."""
+        """Return what people lost by their decisions, in words and as data."""
         look, lost_by = self.case.look, dict.fromkeys((seat for seat, _, _ in self.decided), 0.0)
         for seat, turn, chosen in self.decided:
             if not (rows := self.table.ranked(turn)):
@@ -213,7 +213,7 @@ class Match:
             self.say(f"{self.who[seat] or 'you'} lost {lost:.6g} in all")
 
     def record(self) -> str:
-        """The question, and what happened."""
+        """Return the question, and what happened."""
         return "\n".join([*self._head(), "", *self.told]) + "\n"
 
     def _head(self) -> Iterator[str]:
@@ -235,5 +235,5 @@ class Match:
 
 
 def _best(results: Sequence[Fraction], seat: int, wanted: int) -> bool:
-    """Whether nobody else has done as well as somebody."""
+    """Return whether no one else has done as well as this player."""
     return all(wanted * (results[seat] - one) > 0 for at, one in enumerate(results) if at != seat)

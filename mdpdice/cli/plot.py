@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def where_option(about: str) -> Callable[[Any], Any]:
-    """The option ``--where``, which `read_where` reads."""
+    """Return the option ``--where``, which `read_where` reads."""
     return click.option("--where", "conditions", metavar="NAME=VALUE", multiple=True, help=about)
 
 
@@ -72,11 +72,11 @@ class _Desk:
         return self.applied(self.explored(lattice=lattice))
 
     def explored(self, **more: Any) -> mdpdice.Network:
-        """The network of the game alone."""
+        """Return the network of the game alone."""
         return mdpdice.explore(self.case.game, progress=self.case.progress, max_states=most_states(), **more)
 
     def applied(self, network: mdpdice.Network) -> mdpdice.Network:
-        """The network of the game with the horizon and the objective."""
+        """Return the network of the game with the horizon and the objective."""
         case = self.case
         if case.horizon is not None:
             network = mdpdice.Horizon(case.horizon).apply(network)
@@ -84,12 +84,12 @@ class _Desk:
         return network if case.objective is None else case.objective.apply(network)
 
     def question(self) -> tuple[mdpdice.Network, mdpdice.Objective | None]:
-        """What `mdpdice.solve` is asked."""
+        """Return what `mdpdice.solve` is asked."""
         network = self.network  # explores
         return (network if self._explored is None else self._explored), self.case.objective
 
     def solution(self) -> mdpdice.Solution:
-        """The solved game, once."""
+        """Return the solved game, once."""
         question = self.question()  # a large grid comes with its solution
         if self._solution is None:
             case = self.case
@@ -108,12 +108,12 @@ class _Desk:
         return read_where(self.wishes.conditions)
 
     def shown(self, *, grouped: bool = False) -> dict[str, Any]:
-        """What most pictures take: the states that are drawn, the decisions left, the title, and groups of actions."""
+        """Return what most pictures take: states to draw, decisions left, title, groups of actions."""
         taken = {"where": self.where(), "steps_left": self.wishes.steps_left, "title": self.wishes.title}
         return taken | {"group": self.group()} if grouped else taken
 
     def names(self, *, at_most: int) -> list[str]:
-        """The dimensions x and y: those that are given, or those that there are."""
+        """Return the dimensions x and y: the given ones, or all."""
         from mdpdice.plots.coordinates import coordinate_names
 
         known = coordinate_names(self.network)
@@ -157,7 +157,7 @@ class _Desk:
 
 
 def _value(text: str) -> Any:
-    """A number, a truth value or a text."""
+    """Return a number, a truth value or a text."""
     if text.casefold() in ("true", "false"):
         return text.casefold() == "true"
     try:
@@ -171,7 +171,7 @@ def _value(text: str) -> Any:
 
 
 def _policy(desk: _Desk) -> Axes:
-    """What a policy does, over one or two dimensions of the state."""
+    """Draw what a policy does, over one or two dimensions of the state."""
     names = desk.names(at_most=2)
     return mdpdice.plots.policy_map(desk.policy(desk.wishes.chosen), *names, **desk.shown(grouped=True))
 
@@ -186,7 +186,7 @@ def _difference(desk: _Desk) -> Axes:
 
 
 def _thresholds(desk: _Desk) -> Axes:
-    """The game's thresholds; or, with --x --y --over --action, from where on an action is taken."""
+    """Draw the game's thresholds; or, with --x --y --over --action, from where on an action is taken."""
     wishes = desk.wishes
     if wishes.over is None and wishes.action is None:
         plain = desk.case.horizon is None and desk.case.objective is None
@@ -217,7 +217,7 @@ def _values(desk: _Desk) -> Axes:
 
 
 def _stages(desk: _Desk) -> Axes:
-    """The value over the decisions left, with --horizon."""
+    """Draw the value over the decisions left, with --horizon."""
     if desk.case.horizon is None:
         raise click.UsageError("--kind stages needs --horizon N")
     return mdpdice.plots.stage_curve(desk.solution(), title=desk.wishes.title)
@@ -249,7 +249,7 @@ def _convergence(desk: _Desk) -> Figure:
 
 
 def _network(desk: _Desk) -> Axes:
-    """The network of a small game."""
+    """Draw the network of a small game."""
     from mdpdice.plots.drawings import MAX_NODES
 
     if desk.network.n_nodes > MAX_NODES:
@@ -276,23 +276,23 @@ _WHOLE = ("stages", "outcomes", "convergence", "network")
 @to_option("The file to write, ending in .png, .svg or .pdf.", required=True)
 @click.option("--x", metavar="NAME", help="A counter or field of the state, to the right.")
 @click.option("--y", metavar="NAME", help="Another one, upwards.")
-@click.option("--by", metavar="NAME", help="values: one curve for every number of this one.")
-@click.option("--over", metavar="NAME", help="thresholds: the dimension that the threshold is about.")
+@click.option("--by", metavar="NAME", help="values: one curve for every value of this dimension.")
+@click.option("--over", metavar="NAME", help="thresholds: the dimension of the threshold.")
 @click.option("--action", metavar="ACTION", help="thresholds: the action, as 'mdpdice advise' prints it.")
-@click.option("--largest", is_flag=True, help="thresholds: up to where, instead of from where on.")
+@click.option("--largest", is_flag=True, help="thresholds: show the largest value with the action, not the smallest.")
 @where_option("Draw only states where a counter or field has this value; may be repeated.")
 @click.option("--policy", "chosen", default="optimal", metavar="POLICY", help="As for evaluate.")
 @click.option("--against", metavar="POLICY", help="difference, outcomes: the policy to compare with.")
 @click.option("--actions", is_flag=True, help="values: a curve for every action.")
-@click.option("--at-least", is_flag=True, help="outcomes: the chance of at least so much.")
+@click.option("--at-least", is_flag=True, help="outcomes: plot P(total >= x) instead of P(total = x).")
 @click.option("--steps-left", type=click.IntRange(0), metavar="N", help="With a horizon: the decisions left.")
-@click.option("--title", metavar="TEXT", help="By default the game with the parameters that are given.")
+@click.option("--title", metavar="TEXT", help="By default the name of the game, with its parameters.")
 @solver_option
 def plot(case: Case, kind: str, path: str, solver: str, **wishes: Any) -> Answer:
     """Draw a picture of a game and write it to a file.
 
-    Names of dimensions are the counters of the game and the fields of its states; a wrong one lists those
-    that there are.
+    Names of dimensions are the counters of the game and the fields of its states; a wrong
+    name lists the known ones.
 
     Exit status: 0 drawn, 1 not, 2 wrong usage.
     """

@@ -33,8 +33,8 @@ SHOWN = 40
 @question_options
 @objective_options
 @click.option("--table", metavar="TABLE", help="One table: one of the game's, or decisions for all decisions.")
-@click.option("--rows", metavar="NAME", help="A card of the decisions: the counter or field that goes down.")
-@click.option("--cols", metavar="NAME", help="The counter or field that goes across.")
+@click.option("--rows", metavar="NAME", help="A card of the decisions: the counter or field for the rows.")
+@click.option("--cols", metavar="NAME", help="The counter or field for the columns.")
 @where_option("Take only states where a counter or field has this value; may be repeated.")
 @click.option("--csv", "as_csv", is_flag=True, help="Print comma-separated values, of one table.")
 @to_option(f"Write a card that can be printed: {', '.join(FORMS)}.")
@@ -96,7 +96,7 @@ def _answer(
     *,
     ok: bool,
 ) -> Answer:
-    """The tables as they are wanted: printed, or written to a file."""
+    """Return the tables as they are wanted: printed, or written to a file."""
     if asked.path:
         told = [f"note: {note}" for note in case.notes()]
         if "value" in data:
@@ -119,7 +119,7 @@ def _write(asked: SimpleNamespace, tables: list[mdpdice.Table], title: str, abou
 
     if asked.form in (".svg", ".pdf", ".png"):
         if sum(len(one.lines or one.rows) for one in tables) > DRAWN:
-            msg = f"more than {DRAWN} rows are no card: say --rows and --cols, or write .csv or .html"
+            msg = f"more than {DRAWN} rows do not fit on a card: add --rows and --cols, or write .csv or .html"
             raise click.UsageError(msg)
         from mdpdice import plots
 
@@ -136,7 +136,7 @@ def _write(asked: SimpleNamespace, tables: list[mdpdice.Table], title: str, abou
 
 
 def _written_out(case: Case, asked: SimpleNamespace) -> mdpdice.Network | None:
-    """The network of a game that would be solved on its lattice, which a list of all decisions needs; else None."""
+    """Return the network of a game that `solve` keeps on its lattice, for lists of all decisions; else None."""
     if solver_of(asked.solver) != "auto" or ((asked.rows or asked.where) and not asked.save):
         return None
     lattice, layers = compiled(case, case.objective)
@@ -176,7 +176,7 @@ def _too_many(case: Case, states: int) -> click.UsageError:
 
 
 def _of_rules(case: Case, name: str | None = "") -> list[mdpdice.Table]:
-    """The tables that need no solution."""
+    """Return the tables that need no solution."""
     asked = name not in (None, DECISIONS) and case.horizon is None and case.objective is None
     return case.look.tables(None) if asked else []
 

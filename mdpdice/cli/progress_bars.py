@@ -1,4 +1,4 @@
-"""Bars on the terminal that tell how far a long run is, and how long it may still take."""
+"""Progress bars on the terminal: how far a long run is, and how long it may still take."""
 
 from __future__ import annotations
 
@@ -81,9 +81,9 @@ class ProgressBars:
 
 
 class _Share(NamedTuple):
-    """How much of a phase is done, of a total that nobody may know (None), and what is told in numbers.
+    """How much of a phase is done, of a total that may be unknown (None), and the numbers to show.
 
-    Where the total stays what it is (`steady`), the time left can be told.
+    Where the total does not change (`steady`), the time left can be estimated.
     """
 
     done: float
@@ -124,7 +124,7 @@ def _display(stream: TextIO) -> Progress:
     from rich.text import Text
 
     class Left(progress.TimeRemainingColumn):
-        """The time left, where that can be told."""
+        """The time left, where that can be estimated."""
 
         def render(self, task: progress.Task) -> Text:
             if not task.fields["steady"] or task.finished:

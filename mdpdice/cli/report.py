@@ -22,7 +22,7 @@ from mdpdice.errors import MdpDiceError, MissingPackageError, UnsupportedError
 from mdpdice.spelling import title
 
 CROSS_CHECKED = 400_000
-"""Edges up to which a report compares back-ends: more take minutes."""
+"""Edges up to which a report compares solvers: more take minutes."""
 SPREAD = 3_000_000
 """States up to which a report computes how the total is spread."""
 LISTED = 40
@@ -95,7 +95,7 @@ def report(case: Case, path: str, solver: str) -> Answer:
 
 
 def _question(case: Case) -> str:
-    """The game and what is asked of it, as words of a command."""
+    """Return the game and what is asked of it, as words of a command."""
     asked = [case.name, *(word for pair in case.pairs for word in ("-p", pair))]
     asked += [] if case.horizon is None else ["--horizon", str(case.horizon)]
     return shlex.join([*asked, *([] if case.objective is None else ["--objective", case.objective_text])])
@@ -114,7 +114,7 @@ def _told(*lines: str) -> list[str]:
 
 def _cross_check(case: Case, solution: mdpdice.Solution) -> Iterable[str]:
     if solution.lattice is not None:
-        return _told("Left out: other back-ends need a network.")
+        return _told("Left out: other solvers need a network.")
     if solution.n_edges > CROSS_CHECKED:
         return _told(f"Left out: it takes long with {solution.n_edges:,} edges.")
     question = (solution.network, None) if case.objective is None else (case.game, case.objective)

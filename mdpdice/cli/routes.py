@@ -1,4 +1,4 @@
-"""Which games are written out, and which stay on their lattice."""
+"""Which games are solved as a network, and which stay on their lattice."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 def compiled(
     case: Case, objective: mdpdice.Objective | None, lattice: mdpdice.Lattice | None = None, *, flat: bool = True
 ) -> tuple[mdpdice.Lattice | None, Layers | None]:
-    """The lattice of a game, if this can be solved on one, and its layers, if it is too large to be written out.
+    """Return the lattice of a game, if it can be solved on one, and its layers, if it is too large for a network.
 
-    `lattice` is that of the game, if it was compiled already.  Where a network is needed (`flat`) a larger one is
-    written out than `solve` would.
+    `lattice` is that of the game, if it was compiled already.  Where a network is needed (`flat`), it may be
+    larger than `solve` would make it.
     """
     from mdpdice.solving import lattice_route
 
@@ -36,7 +36,7 @@ def compiled(
 
 
 def large(case: Case, lattice: mdpdice.Lattice | None = None, *, needs_network: bool = True) -> Layers | None:
-    """The lattice of a game that is too large to be written out, where it can be used instead; else None.
+    """Return the lattice of a game that is too large for a network, where it can be used instead; else None.
 
     `lattice` is that of the game, if it was compiled already.
     """
@@ -51,7 +51,7 @@ def large(case: Case, lattice: mdpdice.Lattice | None = None, *, needs_network: 
 
 
 def spread_out(case: Case, lattice: mdpdice.Lattice, names: Sequence[str | None]) -> mdpdice.Lattice:
-    """The lattice of a game with rewards that differ kept apart, so that totals spread as they do in play.
+    """Return the lattice of a game with rewards that differ kept apart, so that totals spread as they do in play.
 
     A policy in a file belongs to the lattice as it was solved, and is left there.
     """

@@ -55,7 +55,7 @@ class Left(BaseException):
 
 
 def split_seats(text: str) -> list[str]:
-    """The seats of ``human,threshold:250,200``: numbers belong to what is before them."""
+    """Return the seats of ``human,threshold:250,200``: numbers belong to what is before them."""
     return [one.strip() for one in re.split(r",(?=\s*[^\d\s])", text)]
 
 
@@ -72,7 +72,7 @@ class Solved:
         return self._once(self._values, turn)  # type: ignore[no-any-return]
 
     def best(self, turn: Turn) -> Any:
-        """The best action."""
+        """Return the best action."""
         return self._once(self._best, turn)
 
     def _once(self, ask: Callable[[Turn], Any], turn: Turn) -> Any:
@@ -122,8 +122,8 @@ class Table:
     """A game, who plays it (`seats`), and who can be asked for advice; all that is drawn comes from `generator`.
 
     There is one seat for all decisions, or one per player; `alone` refuses a second one in a game of one player,
-    unless it is None.  `before` shows a person what there is to decide about, and gives the name to ask by; `turn`
-    is where somebody decided last.
+    unless it is None.  `before` shows a person what the decision is about, and gives the name to ask by; `turn`
+    is the last decision.
     """
 
     most = 2
@@ -228,7 +228,7 @@ class Table:
     # --- advice ---------------------------------------------------------------
 
     def optimum(self, max_states: int = MOST_STATES) -> Solved:
-        """The optimal play, found when it is first asked for."""
+        """Return the optimal play, found when it is first asked for."""
         if self._solved is None:
             self.case.refuse_infinite("every way to get there is as good as any other")
             with ProgressBars() as progress:
@@ -237,12 +237,12 @@ class Table:
         return self._solved
 
     def opinion(self, seat: int, action: Any) -> float | None:
-        """What a player who computes values thinks of the action just taken; None where no value is known."""
+        """Return what a player who computes values thinks of the action just taken; None where no value is known."""
         known = self._opinions.get(self.names[seat])
         return None if known is None or self.turn is None else known(self.turn)[action]
 
     def ranked(self, turn: Turn) -> list[tuple[Any, float, float]]:
-        """The actions, best first, with their values and by how much they are worse; nothing where it is not known."""
+        """Return the actions, best first, with their values and losses; nothing where they are unknown."""
         try:
             values = self._advisor()(turn)
         except (MdpDiceError, click.ClickException) as error:
@@ -271,7 +271,7 @@ class Table:
         numbered = not any(type(action) is int for action in turn.actions)
         for at, word in enumerate(words, start=1):
             self.say(f"  {at}  {word}" if numbered else f"  {word}")
-        self.say(f"{f'{name}, your' if name else 'Your'} choice (? tells what each is worth, q leaves):")
+        self.say(f"{f'{name}, your' if name else 'Your'} choice (? shows the value of each, q quits):")
         while True:
             line = self.lines.readline()
             given = line.strip()
@@ -285,7 +285,7 @@ class Table:
                 with contextlib.suppress(MdpDiceError):
                     return self.case.look.read_action(turn.state, turn.actions, given, turn.seen)
                 wanted = f"{'a number, ' if numbered else ''}words, their beginning, or what to take"
-                self.say(f"{given!r} is none of these, or several; write {wanted}:")
+                self.say(f"{given!r} matches none of these, or several; write {wanted}:")
 
     def _advise(self, turn: Turn) -> None:
         rows = self.ranked(turn)

@@ -20,8 +20,8 @@ PORT = 8377
 
 @click.command()
 @click.argument("names", nargs=-1, metavar="[NAME or FILE:Game]...", shell_complete=complete_game)
-@click.option("--port", type=click.IntRange(0, 65535), default=PORT, help="0 takes a free one.")
-@click.option("--host", default="127.0.0.1", help="Where to listen; by default for this machine alone.")
+@click.option("--port", type=click.IntRange(0, 65535), default=PORT, help="0 picks a free one.")
+@click.option("--host", default="127.0.0.1", help="Where to listen; by default only on this machine.")
 @click.option("--open", "opens", is_flag=True, help="Open the page in the browser.")
 @click.option(
     "--time-limit",
@@ -29,13 +29,13 @@ PORT = 8377
     type=click.FloatRange(min=0.1),
     default=600.0,
     metavar="SECONDS",
-    help="Time that solving a game may take.",
+    help="Most seconds to spend on solving a game.",
 )
 @json_option
 def serve(names: tuple[str, ...], port: int, host: str, *, opens: bool, seconds: float, as_json: bool) -> None:
     """Play in the browser, and answer programs over HTTP, until Ctrl-C.
 
-    Without names all shipped games are there.
+    Without names it serves all shipped games.
 
     Exit status: 1 the address is taken or a package is missing, 2 wrong usage, 130 ended by Ctrl-C.
     """
@@ -50,7 +50,7 @@ def serve(names: tuple[str, ...], port: int, host: str, *, opens: bool, seconds:
         from mdpdice.cli.catalogue import find_game, game_names
         from mdpdice.cli.served import Hall
 
-        for name in names:  # wrong ones are told at once
+        for name in names:  # wrong ones are refused at once
             find_game(name)
         try:
             family = socket.AF_INET6 if ":" in host else socket.AF_INET

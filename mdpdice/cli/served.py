@@ -50,7 +50,7 @@ LONG_NUMBER = re.compile(r"\d{8}")
 
 
 class Hall:
-    """The games on offer, by their names on the command line; solving one of them may take so many seconds."""
+    """The games on offer, by their names on the command line; solving one of them has a time limit."""
 
     def __init__(self, names: Sequence[str], seconds: float) -> None:
         self.names, self.seconds = names, seconds
@@ -68,7 +68,7 @@ class Hall:
         self.folder.cleanup()
 
     def games(self) -> list[dict[str, Any]]:
-        """What is said of each game."""
+        """Return what is said of each game."""
         with self._listing:
             self._told = self._told or [self._about(name) for name in self.names]
             return self._told
@@ -94,12 +94,12 @@ class Hall:
         return about
 
     def room(self, name: str, pairs: tuple[str, ...]) -> Room:
-        """The one room for a game with these parameters."""
+        """Return the one room for a game with these parameters."""
         with self.lock:
             return self._room(name, pairs)
 
     def open(self, name: str, parameters: Mapping[str, Any]) -> Room:
-        """The room for a game with these parameters, which are JSON data; a `click.UsageError` where they are wrong."""
+        """Return the room for a game with these parameters (JSON data); a `click.UsageError` if they are wrong."""
         if name not in self.names:
             raise click.UsageError(f"no game is called {name!r} here; there are {', '.join(self.names)}")
         pairs = tuple(f"{key}={show(value)}" for key, value in sorted(parameters.items()))
@@ -118,7 +118,7 @@ def _case(name: str, pairs: Sequence[str]) -> Case:
 
 
 class Room:
-    """A game with its parameters: its answer once somebody has asked for it, and a lock for all who play it."""
+    """A game with its parameters: its answer once it has been asked for, and a lock shared by its players."""
 
     def __init__(self, hall: Hall, case: Case) -> None:
         self.hall, self.case, self.lock = hall, case, threading.RLock()
@@ -133,7 +133,7 @@ class Room:
         return not for_two(self.case.game)
 
     def solution(self, most: int = MOST_STATES) -> mdpdice.Solution:
-        """The answer, looked for among so many states; raises `Working` until it is there, or why it was not found."""
+        """Return the answer; raise `Working` until it is there, or the reason why it was not found."""
         if self.found is not None:
             return self.found
         work, hall, case = self._works.get(most), self.hall, self.case
@@ -157,14 +157,14 @@ class Room:
         Path(file).unlink()
 
     def followed(self, turn: Turn) -> mdpdice.Network | None:
-        """The network on which best play of one player is followed from a turn; None where that is not known."""
+        """Return the network on which best play of one player is followed from a turn; None where that is not known."""
         if self.found is None or self.found.lattice is not None or not self.alone:
             return None
         network, own = self.found.network, self.case.game.canonical(turn.state) == turn.state
         return network if own and not network.averaged and network.discount == 1 else None
 
     def goals(self, turn: Turn) -> dict[str, dict[Any, float]]:
-        """The chances of the goals of the game behind every action, where best play is followed and pays at its end."""
+        """Return the chances of the game's goals after every action, if best play is known and pays at the end."""
         network = self.followed(turn)
         if network is None or network.reward.any():
             return {}
@@ -183,7 +183,7 @@ class Room:
         return found
 
     def tables(self) -> list[mdpdice.Table]:
-        """The strategy as the look of the game tells it, of a network that is not large."""
+        """Return the strategy as the look of the game shows it, for a network that is not large."""
         found, known = self.found, self.proof.get("status", "estimate")
         if found is None or found.lattice is not None or found.n_states > TOLD_UP_TO:
             return []
@@ -194,11 +194,11 @@ class Room:
         return self._tables
 
     def decide(self, text: str, policy: str) -> dict[str, Any]:
-        """What a policy does in the state of a text, and what it thinks of the actions there."""
+        """Return what a policy does in the state of a text, and what it thinks of the actions there."""
         case, rules = self.case, playthrough.plain(self.case.game)
         state = case.position(text)
         if (turn := playthrough.turn_at(rules, state)) is None:
-            raise click.UsageError(f"{text!r}: nobody decides here: chance moves, or the play is over")
+            raise click.UsageError(f"{text!r}: no decision here: chance moves, or the play is over")
         if policy == "optimal":
             solved = Solved(rules, self.solution())
             action = solved.best(turn)
@@ -219,7 +219,7 @@ class Room:
 
 
 def _check_seat(case: Case, name: str) -> None:
-    """Refuse a seat that is none by name: no file is looked for."""
+    """Reject an unknown name of a seat; files are not looked for."""
     head, _, depth = name.partition(":")
     plain_ones, known = ("human", "optimal", "random"), (form.form for form in case.look.policies())
     if name not in plain_ones and head not in ("lookahead", *(form.partition(":")[0] for form in known)):
@@ -264,13 +264,13 @@ class _Seating(Table):
         return self.human(turn)
 
     def optimum(self, max_states: int = MOST_STATES) -> Solved:
-        """The optimal play."""
+        """Return the optimal play."""
         self._solved = self._solved or Solved(self.game, self.room.solution(max_states))
         return self._solved
 
 
 class Sitting(Match):
-    """A match that stops wherever somebody has to say something, and goes on by playing the round again.
+    """A match that stops wherever a person has to decide, and goes on by playing the round again.
 
     `waiting` is what the round waits for, `said` what people said in it (actions, and outcomes with their dice), `seen`
     the dice that lie there, `total` what the round has brought so far, and `at` the number of rounds before it.
@@ -365,7 +365,7 @@ class Sitting(Match):
         return note
 
     def ranked(self, turn: Turn) -> list[tuple[Any, float, float]]:
-        """The actions, best first, with their values and losses; a `click.UsageError` where they are not known."""
+        """Return the actions, best first, with values and losses; a `click.UsageError` if they are unknown."""
         if not (rows := self.table.ranked(turn)):
             assert isinstance(self.table, _Seating)
             raise click.UsageError(self.table.remark)

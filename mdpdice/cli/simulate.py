@@ -37,9 +37,9 @@ PLAYS, FEW_PLAYS = 100_000, 1_000
 @seed_option
 @solver_option
 def simulate(case: Case, chosen: str, against: str | None, plays: int | None, seed: int, solver: str) -> Answer:
-    """Play many times, and tell the mean with its confidence interval beside the exact value.
+    """Play many times, and show the mean with its confidence interval beside the exact value.
 
-    Games that are too large to be explored are played as well, and then the exact value may not be known.
+    It also plays games that are too large to explore; their exact value may then be unknown.
 
     Exit status: 0 done, 1 the exact value is not proved, 2 wrong usage.
     """

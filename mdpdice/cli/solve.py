@@ -21,7 +21,7 @@ from mdpdice.cli.values import after, infinite_data, value_data, value_rows, wor
     "--checkpoint",
     type=NewFile(),
     metavar="PATH",
-    help="Keep the state of a long solve in this file; after a stop the same command goes on from there.",
+    help="Keep the state of a long solve in this file; after a stop the same command continues from there.",
 )
 def solve(case: Case, solver: str, checkpoint: str | None) -> Answer:
     """Solve a game and prove how far the answer can be off.

@@ -15,12 +15,12 @@ def json_number(number: float) -> float | str:
 
 
 def figure(number: float | str) -> str:
-    """A number for people, to fifteen digits."""
+    """Return a number for people, to fifteen digits."""
     return number if isinstance(number, str) else f"{number:.15g}"
 
 
 def short(number: float | str) -> str:
-    """A number for people, to ten digits."""
+    """Return a number for people, to ten digits."""
     return number if isinstance(number, str) else f"{number:.10g}"
 
 
@@ -31,7 +31,7 @@ def aligned(rows: Sequence[tuple[str, str]]) -> str:
 
 
 def action_data(action: Any) -> Any:
-    """An action as JSON data."""
+    """Return an action as JSON data."""
     from mdpdice.modelling.text import encode
 
     try:

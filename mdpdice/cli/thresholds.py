@@ -16,7 +16,7 @@ from mdpdice.cli.values import after
 
 @game_command()
 @question_options
-@click.option("--monotone", is_flag=True, help="Search among thresholds that do not fall with the dice.")
+@click.option("--monotone", is_flag=True, help="Search among thresholds that do not fall as the dice grow in number.")
 @click.option(
     "--search",
     "draws",
@@ -26,7 +26,7 @@ from mdpdice.cli.values import after
 )
 @seed_option
 def thresholds(case: Case, monotone: bool, draws: int | None, seed: int) -> Answer:
-    """Tell the thresholds of the optimal policy, and search for good ones.
+    """Show the thresholds of the optimal policy, and search for good ones.
 
     Exit status: 0 done, 2 wrong usage or a game without thresholds.
     """
@@ -50,7 +50,7 @@ def thresholds(case: Case, monotone: bool, draws: int | None, seed: int) -> Answ
 
 
 def _elsewhere(case: Case) -> str:
-    """Where thresholds are shown that are no vector."""
+    """Stands for thresholds that are not a vector."""
     from mdpdice.modelling.counters import axes
 
     there = f"; those that depend on the state are in the tables of 'mdpdice solve {case.name}'"

@@ -23,8 +23,8 @@ _COUNT = click.IntRange(1)
 @click.option("-d", "--depth", type=click.IntRange(0), default=4, help="Decisions to look ahead.")
 @sense_option
 @click.option("--best", is_flag=True, help="Follow the best options only.")
-@click.option("--solve/--no-solve", default=True, show_default=False, help="Solve it first, for values beyond.")
-@click.option("--max-outcomes", type=_COUNT, default=12, help="Likeliest outcomes to show of a roll.")
+@click.option("--solve/--no-solve", default=True, show_default=False, help="Solve first, for values beyond the tree.")
+@click.option("--max-outcomes", type=_COUNT, default=12, help="Likeliest outcomes of a roll to show.")
 @click.option("--max-lines", type=_COUNT, default=100_000, help="Refuse a larger tree.")
 @click.option("--to", "path", type=NewFile(path_type=Path), help="Write a page to fold out: tree.html.")
 @limit_options
@@ -40,15 +40,15 @@ def tree(
     max_lines: int,
     path: Path | None,
 ) -> Answer:
-    """Print what may be done and what may happen from a position on, and what it is worth.
+    """Print the moves and outcomes that follow a position, and what they are worth.
 
     STATE may be several words, as in: mdpdice tree knucklebones -d 1 6 35_/___/___ __4/__4/___
 
     Without a STATE the tree begins at the start of the game.
 
-    Every play is followed for some decisions; beyond them the value of the solved game counts. With --no-solve, and in
-    games that are too large to be solved, their estimate counts there. A game without one of its own
-    counts half of its total there, which is 0 in most games, so a tree of such a game is right only where it reaches
+    Every play is followed for some decisions; the values beyond are those of the solved game. With --no-solve, and in
+    games that are too large to solve, they are the game's estimates. A game without estimates
+    counts half of its total there, which is 0 in most games, so its tree is right only where it reaches
     the ends. All values are those of the player to move at the top; * marks the best options.
     """
     from mdpdice.cli.catalogue import summary
@@ -70,7 +70,7 @@ def tree(
 
 
 def _solved(case: Case, position: Hashable) -> tuple[mdpdice.Solution | None, list[str]]:
-    """The solution for the values beyond a tree, and what there is to say of it."""
+    """Return the solution for the values beyond a tree, and notes about it."""
     from mdpdice.modelling.counters import axes
 
     if reason := case.infinite():

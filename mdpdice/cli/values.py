@@ -26,14 +26,14 @@ def value_data(found: mdpdice.Solution, state: Hashable = None) -> dict[str, Any
 
 
 def infinite_data(reason: str) -> dict[str, Any]:
-    """What is told about a value that the rules show to be infinite: nothing was explored or solved."""
+    """Return the data of a value that the rules show to be infinite: nothing was explored or solved."""
     told: dict[str, Any] = dict.fromkeys(("value", "estimate", "lower", "upper"), "inf")
     told |= {"width": 0.0, "status": mdpdice.Status.EXACT.value, "reason": reason, "proof": "this run"}
     return {**told, "solver": None, "seconds": 0.0, "states": 0, "edges": 0}
 
 
 def enclosed_data(known: mdpdice.Enclosure, epsilon: float) -> dict[str, Any]:
-    """A value that the game knows."""
+    """Return a value that the game knows."""
     proved = known.width <= epsilon
     status = mdpdice.Status.CERTIFIED if proved else mdpdice.Status.UNCERTIFIED
     reason = "" if proved else f"the interval has relative width {known.width:.3g}"
@@ -53,7 +53,7 @@ def may_bust(case: Case, totals: Floats) -> bool:
 
 
 def meaning(case: Case, found: mdpdice.Solution, state: Hashable) -> str:
-    """What the value of a state is, and whose, in a few words."""
+    """Return what the value of a state is, and whose, in a few words."""
     from mdpdice.looks import parted
 
     game, network = case.game, found.lattice or found.network
@@ -63,16 +63,16 @@ def meaning(case: Case, found: mdpdice.Solution, state: Hashable) -> str:
     else:
         whose = " of player 0" if (network.kind == mdpdice.Kind.MIN).any() else ""
     if case.objective_text != "total":
-        what = case.objective_text
+        what = found.details.get("of_states", case.objective_text)
     elif game.total == 1 and _won_or_lost(case, found):
         what = "chance to win"
     else:
         what = f"expected {'discounted ' * (game.discount != 1)}total"
-    return f"{what}{whose}{', as little as possible' * (case.sense == 'min')}"
+    return f"{what}{whose}{', minimised' * (found.sense == 'min')}"
 
 
 def _won_or_lost(case: Case, found: mdpdice.Solution) -> bool:
-    """Whether every play ends with 1 or 0, and nothing is paid on the way."""
+    """Return whether every play ends with 1 or 0, without intermediate rewards."""
     if found.status is mdpdice.Status.ESTIMATE:  # whose network ends in guesses
         return case.game.payoff_range is not None and tuple(case.game.payoff_range) == (0, 1)
     if found.lattice is not None:
@@ -83,7 +83,7 @@ def _won_or_lost(case: Case, found: mdpdice.Solution) -> bool:
 
 
 def value_rows(data: dict[str, Any]) -> list[tuple[str, str]]:
-    """What was proved, as rows for people."""
+    """Return what was proved, as rows for people."""
     value = data["value"]
     told = figure(value) if value is not None else f"not proved; the estimate is {figure(data['estimate'])}"
     rows = [("value", told)]
@@ -96,7 +96,7 @@ def value_rows(data: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def proof_row(data: dict[str, Any]) -> tuple[str, str]:
-    """What was proved and how, as one row for people."""
+    """Return what was proved and how, as one row for people."""
     interval = f"[{figure(data['lower'])}, {figure(data['upper'])}]"
     reason = f"; {data['reason']}" if data["reason"] else ""
     if data["value"] is None:

@@ -1,1 +1,1 @@
-"""Several back-ends on one problem, compared."""
+"""Several solvers on one problem, compared."""

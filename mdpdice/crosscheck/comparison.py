@@ -1,4 +1,4 @@
-"""Comparing the answers of two back-ends state by state: values, infinities, actions and what policies are worth."""
+"""Comparing the answers of two solvers state by state: values, infinities, actions and what policies are worth."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ EXACT_UP_TO_NODES = 5_000
 
 
 def compare_values(first: Solution, second: Solution) -> list[str]:
-    """What speaks against two answers: nodes whose intervals do not meet, or that are infinite for one of them only."""
+    """List what speaks against two answers: intervals that do not meet, or that are infinite for one only."""
     one, other = first.nodes, second.nodes
     finite = np.isfinite(one.values) & np.isfinite(other.values)
     # Written so that NaN disagrees.
@@ -49,7 +49,7 @@ def _for_the_mover(solution: Solution) -> tuple[Floats, Floats]:
 
 
 def by_node(combine: np.ufunc, net: Network, edges: Any, nothing: float) -> Any:
-    """The numbers of the edges of every node, put together by `combine`; `nothing` stands behind the last edge."""
+    """Combine the numbers of the edges of every node by `combine`; `nothing` stands behind the last edge."""
     padded = np.concatenate((edges, np.full((*edges.shape[:-1], 1), nothing, dtype=edges.dtype)), axis=-1)
     return combine.reduceat(padded, net.indptr[:-1], axis=-1)
 
@@ -156,7 +156,7 @@ def _evaluated(network: Network, first: Policy, second: Policy) -> Solution:
 
 
 def _shift(problem: Problem) -> float:
-    """What the objective adds to the value of its network."""
+    """Return what the objective adds to the value of its network."""
     before, shift = problem.network, Fraction(0)
     for lowering in problem.lowerings:
         shift += lowering.shift if lowering.network is before else 0

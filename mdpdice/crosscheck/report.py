@@ -1,8 +1,8 @@
-"""Cross-checking: run every back-end that can, certify each, and compare them at every state.
+"""Cross-checking: run every solver that can, certify each, and compare them at every state.
 
 Agreement of two programs proves little when they share a mistake, so every answer is certified by itself first; then
 intervals, infinities, the actions that are chosen or must be chosen, and what the policies are worth are compared state
-by state.  Nothing passes by being skipped: a report is good only if at least two independent back-ends ran, every one
+by state.  Nothing passes by being skipped: a report is good only if at least two independent solvers ran, every one
 that ran was certified, all of them agree, and as much was compared as was asked for.
 """
 
@@ -41,7 +41,7 @@ from mdpdice.solving.problem import Problem, prepare
 
 @attrs.frozen(eq=False)
 class Entry:
-    """What became of one back-end.
+    """What became of one solver.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ class Entry:
     solution : Solution or None
         The answer, certified or not.
     kin : frozenset of str
-        Back-ends whose `solve` it inherits, or may.
+        Solvers whose `solve` it inherits, or may.
     """
 
     solver: str
@@ -65,7 +65,7 @@ class Entry:
 
     @property
     def asked(self) -> tuple[str, ...]:
-        """Other back-ends that it asked while it worked, or is made of, in alphabetical order."""
+        """Other solvers that it asked while it worked, or is made of, in alphabetical order."""
         called = () if self.solution is None else self.solution.details.get("called", ())
         return tuple(sorted({*called, *self.kin}))
 
@@ -81,11 +81,11 @@ class Report:
     Parameters
     ----------
     entries : tuple of Entry
-        One per back-end.
+        One per solver.
     problems : tuple of str
         Everything that speaks against the answer; empty if all is well.
     states : int
-        Values compared per pair of back-ends (all nodes, with a horizon in all stages).
+        Values compared per pair of solvers (all nodes, with a horizon in all stages).
     infinities : int
         How many of them are infinite.
     decisions : int
@@ -93,10 +93,10 @@ class Report:
     ties : int
         Decisions where more than one action may be optimal.
     independent : int
-        Back-ends that ran, did not ask each other, and do not inherit from each other.  What other threads
+        Solvers that ran, did not ask each other, and do not inherit from each other.  What other threads
         solve in the meantime counts as asked.
     actions : int
-        Chosen actions that were judged by the bounds of another back-end.
+        Chosen actions that were checked by the bounds of another solver.
     policies : int
         Policies, with two players pairs of them, whose values were computed again and
         compared with the bounds at all nodes.
@@ -122,11 +122,11 @@ class Report:
 
     @property
     def solutions(self) -> list[Solution]:
-        """Answers of the back-ends that ran."""
+        """Answers of the solvers that ran."""
         return [entry.solution for entry in self.entries if entry.solution is not None]
 
     def table(self) -> str:
-        """The report as lines of text."""
+        """Return the report as lines of text."""
         rows = [["solver", "status", "value", "lower", "upper", "width", "seconds"]]
         notes = []
         for entry in self.entries:
@@ -139,20 +139,20 @@ class Report:
             rows.append([entry.solver, found.status.value, *numbers, f"{found.width:.1e}", f"{found.seconds:.2f}"])
         endless = [found.reason for found in self.solutions if found.proved and np.isinf(found.estimate())]
         if endless:
-            notes.append(f"{endless[0]}; a discount or a horizon limits it, and costs want sense='min'")
+            notes.append(f"{endless[0]}; a discount or a horizon limits it, and costs need sense='min'")
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
         lines.insert(1, "  ".join("-" * width for width in widths))
-        judged = f"judged {self.actions:,} choices and {self.policies:,} polic{'y' if self.policies == 1 else 'ies'}"
+        judged = f"checked {self.actions:,} actions and {self.policies:,} polic{'y' if self.policies == 1 else 'ies'}"
         compared = (
             f"compared {self.states:,} values ({self.infinities:,} infinite) and {self.decisions:,} decisions "
-            f"({self.ties:,} with ties) of {self.independent} independent back-ends"
+            f"({self.ties:,} with ties) of {self.independent} independent solvers"
         )
         verdict = "agree and certified" if self.ok else "NOT OK"
         return "\n".join([*lines, *notes, judged, compared, *(f"! {text}" for text in self.problems), verdict])
 
     def to_json(self) -> str:
-        """The report as a JSON object."""
+        """Return the report as a JSON object."""
         entries = []
         for entry in self.entries:
             data: dict[str, Any] = {name: getattr(entry, name) for name in ("solver", "outcome", "message")}
@@ -203,7 +203,7 @@ def cross_check(
     max_states: int = 10_000_000,
     at_least: Mapping[str, int] | None = None,
 ) -> Report:
-    """Solve a game by several back-ends, certify each answer and compare them at every state.
+    """Solve a game by several solvers, certify each answer and compare them at every state.
 
     Parameters
     ----------
@@ -212,10 +212,10 @@ def cross_check(
     objective, horizon, epsilon, progress, max_states
         As for `mdpdice.solve`.
     solvers : sequence of str or Solver, optional
-        Back-ends by name or with their parameters; by default all that are installed.
+        Solvers by name or with their parameters; by default all that are installed.
     at_least : mapping of str to int, optional
         Numbers of the report that must be reached, or it is not good: for instance
-        ``{"independent": 3, "states": 1000, "ties": 1}``.  Two independent back-ends are
+        ``{"independent": 3, "states": 1000, "ties": 1}``.  Two independent solvers are
         asked for in any case.
 
     Returns
@@ -228,16 +228,16 @@ def cross_check(
     GameError
         `at_least` asks for something that is not counted.
     UnsupportedError
-        No back-end has a name in `solvers`.
+        No solver has a name in `solvers`.
     """
     floors, epsilon = _floors(at_least), size(epsilon, "epsilon")
     if isinstance(solvers, str) or not isinstance(solvers, Iterable | None):
-        msg = f"solvers={solvers!r}: it is a list of names or back-ends, as in ['exact', 'value-iteration']"
+        msg = f"solvers={solvers!r}: it is a list of names or solvers, as in ['exact', 'value-iteration']"
         raise GameError(msg, value=solvers)
     for name in solvers or ():
         check_named_or_made(name)
         if isinstance(name, str) and name not in solver_names():
-            load_solver(name)  # raises: a name that is not known is no back-end that cannot, or fails
+            load_solver(name)  # raises: a name that is not known is no solver that cannot, or fails
     problem = prepare(game, objective, horizon=horizon, run=Run(progress=progress), max_states=max_states)
     chosen: Sequence[str | Solver] = list(available_solvers()) if solvers is None else solvers
     entries = tuple(_enter(problem, solver, epsilon, progress) for solver in chosen)
@@ -279,12 +279,12 @@ def _floors(at_least: Mapping[str, int] | None) -> dict[str, int]:
 
 
 def _missing(counts: Mapping[str, int], floors: Mapping[str, int]) -> Iterator[str]:
-    """What was asked for and not reached."""
+    """Yield what was asked for and not reached."""
     for name, floor in floors.items():
         found = counts[name]
         if found < floor and name == "independent":
             needed = "; agreement needs two" if floor == 2 else f", fewer than {floor:,}"
-            yield f"{found} independent back-end{'s' * (found != 1)} ran{needed}"
+            yield f"{found} independent solver{'s' * (found != 1)} ran{needed}"
         elif found < floor:
             yield f"{found:,} {name} were compared, fewer than {floor:,}"
 
@@ -323,7 +323,7 @@ def _enter(problem: Problem, solver: str | Solver, epsilon: float, progress: Pro
 
 
 def _independent(ran: Sequence[Entry]) -> int:
-    """Number of groups of back-ends that did not ask each other."""
+    """Return the number of groups of solvers that did not ask each other."""
     group = {entry.solver: entry.solver for entry in ran}
     for entry in ran:
         for other in entry.asked:

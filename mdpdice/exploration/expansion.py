@@ -1,10 +1,10 @@
-"""Replication: a lattice written out as a flat network, with the reachable pairs of core node and point only.
+"""Replication: expand a lattice into a flat network, with the reachable pairs of core node and point only.
 
 The expressions of the lattice are evaluated on the whole grid by numpy, once each:
 a table of targets per update, of truth values per guard, of numbers per reward.
 Compiled loops then follow the core's edges from pair to pair, breadth first, and write
 the network's arrays (`mdpdice.numerics.kernels.expansion`).  Nothing of Python
-runs per state or per edge, and states and actions are made when somebody asks for them.
+runs per state or per edge, and states and actions are made when they are asked for.
 
 States, steps and the chance prefix are those of the network that `mdpdice.explore`
 makes of `Game.unrolled`, state by state; only parallel edges to one state, which that
@@ -46,7 +46,7 @@ _EVALUATION_BYTES = 64  # per point, while an expression is evaluated
 def replicate(
     lattice: Lattice, *, max_states: int = 10_000_000, max_bytes: int | None = None, progress: Progress | None = None
 ) -> Network:
-    """Write out the part of a lattice that play can reach; limits and errors are those of `mdpdice.explore`.
+    """Expand the part of a lattice that play can reach; limits and errors are those of `mdpdice.explore`.
 
     Memory is compared with the limit before it is taken.  States are `mdpdice.modelling.counters.At` values, in the
     order in which they were found.
@@ -201,7 +201,7 @@ class _Replication:
         return At(state, **lattice.counters(int(self.queue_point[pair])))
 
     def _fail(self, result: int, at: Ints) -> NoReturn:
-        """Raise the error that `discover` met, as the evaluation at this one point tells it."""
+        """Raise the error that `discover` met, as the evaluation at this one point reports it."""
         from mdpdice.numerics.kernels import expansion as kernels
 
         lattice, pair = self.lattice, int(at[kernels.POSITION])

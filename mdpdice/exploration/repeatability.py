@@ -1,7 +1,7 @@
 """A game must answer the same twice: a sample of its states is asked again after exploration.
 
 A function that draws random numbers, or counts how often it was called, gives a network that
-is none of the game's; nothing else would notice.
+is not the game's; nothing else would notice.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def check_repeatable(game: Game[Any, Any], states: Sequence[Hashable]) -> None:
 
 
 def _difference(first: Any, second: Any) -> tuple[Any, Any, Any] | None:
-    """The first place where two nodes differ: the action (None above decisions), and what stands there."""
+    """Return the first place where two nodes differ: the action (None above decisions), and what stands there."""
     todo = [(None, first, second)]
     while todo:
         action, one, other = todo.pop()
@@ -62,7 +62,7 @@ def _difference(first: Any, second: Any) -> tuple[Any, Any, Any] | None:
 
 
 def _parts(node: Any) -> tuple[list[Any], list[Any]]:
-    """What a node or an edge is made of, and the nodes and edges inside of it."""
+    """Return what a node or an edge is made of, and the nodes and edges inside of it."""
     match node:
         case End():
             return [node.payoff], []

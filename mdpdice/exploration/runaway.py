@@ -17,7 +17,7 @@ def runaway(states: Sequence[Any]) -> str | None:
     """Say which number in the states only rises or falls, slice by slice; None if there is none.
 
     Its least and its largest value in a slice both move on from each slice to the next.  A number that counts
-    towards an end (a turn of so many) does so too, but in few steps: most states of such a game are found in
+    towards an end (such as the turn) does so too, but in few steps: most states of such a game are found in
     the last ones.
     """
     size = len(states) // SLICES

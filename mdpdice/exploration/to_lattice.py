@@ -50,7 +50,7 @@ class _CoreTraversal(Traversal[dict[str, Any]]):
         super().__init__(game, *limits)
         self.axes = axes(game)
         if not self.axes:
-            msg = f"{game!r} has no counters, so it is no lattice; explore() makes a network of it"
+            msg = f"{game!r} has no counters, so it has no lattice; explore() makes a network of it"
             raise GameError(msg, value=game)
         self.names = {axis.name for axis in self.axes}
         self.forbidding = {axis.name for axis in self.axes if axis.outside == "forbid"}
@@ -62,7 +62,7 @@ class _CoreTraversal(Traversal[dict[str, Any]]):
         self.switches: list[int] = []
         # Nodes inside the one that is written, by their inline number.
         self.pending: list[tuple[int, Any]] = []
-        # Games hand over one object for options that are alike; the object is kept, and so its id.
+        # Games return one object for options that are alike; the object is kept, and so its id.
         self.known: dict[int, tuple[Any, list[_Edge]]] = {}
         self.sides: dict[Hashable, int] = {}
         self.guards: _Pool[Expr] = _Pool()
@@ -193,7 +193,7 @@ class _CoreTraversal(Traversal[dict[str, Any]]):
         return _Lottery(edges, nums, common)
 
     def _leaf(self, edge: Any, guard: int) -> _Edge:
-        """An edge that is neither chance nor a condition."""
+        """Return an edge that is neither chance nor a condition."""
         key = self._edge(edge)
         if type(edge) is End:
             return key, guard, -1, -1
@@ -217,7 +217,7 @@ class _CoreTraversal(Traversal[dict[str, Any]]):
             stack.extend((side, under) for side, under in reversed(both) if under is not None)
 
     def _option_cases(self, option: Any) -> Iterator[tuple[Any, int]]:
-        """The same for an option, which a condition may take away."""
+        """Yield the same for an option, which a condition may take away."""
         stack = [(option, -1)]
         while stack:
             for branch, guard in self._cases(*stack.pop()):
@@ -272,7 +272,7 @@ class _CoreTraversal(Traversal[dict[str, Any]]):
     # --- the lattice --------------------------------------------------------
 
     def finish(self) -> dict[str, Any]:
-        """The fields of `mdpdice.lattices.lattice.Lattice`."""
+        """Return the fields of `mdpdice.lattices.lattice.Lattice`."""
         fields, first_end = self.assemble(self.totals)
         n_nodes = len(fields["kind"])
         payoff = np.full(n_nodes, -1, dtype=np.int32)
@@ -351,11 +351,11 @@ def compile_lattice(
     Raises
     ------
     GameError
-        The game has no counters, or hands over something that is none of its nodes.
+        The game has no counters, or returns something that is not a node.
     """
     __tracebackhide__ = True
     if not isinstance(game, Game):
-        raise GameError(f"{game!r} is no Game; a class needs to be called: MyGame()", value=game)
+        raise GameError(f"{game!r} is not a Game; a class needs to be called: MyGame()", value=game)
     core = _CoreTraversal(game, merge, max_states, max_bytes, progress).run()
     point = 0
     for axis in core["axes"]:

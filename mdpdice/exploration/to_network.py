@@ -103,7 +103,7 @@ def explore(
     """
     __tracebackhide__ = True
     if not isinstance(game, Game):
-        raise GameError(f"{game!r} is no Game; a class needs to be called: MyGame()", value=game)
+        raise GameError(f"{game!r} is not a Game; a class needs to be called: MyGame()", value=game)
     sense_of(game)  # before a long exploration
     max_states = count(max_states, "max_states")
     if (least := ask(game.least_states, what="least_states()")) is not None and least > max_states:
@@ -167,7 +167,7 @@ class _FlatTraversal(Traversal[Network]):
         number = self.index.setdefault
         as_it_is, ends, states = self.canonical is None, self.ends, self.states
         try:
-            # Written out for speed: this loop runs once per option of the model.
+            # Spelled in full for speed: this loop runs once per option of the model.
             for option in node.options:
                 kind = type(option)
                 if kind is Go:
@@ -270,7 +270,7 @@ class _FlatTraversal(Traversal[Network]):
         return super()._edge(edge)
 
     def _general_lottery(self, node: Chance[Any]) -> tuple[list[int], list[int], dict[int, Any] | None]:
-        """The same for chance inside chance, for rewards, and without merging."""
+        """Do the same for chance inside chance, for rewards, and without merging."""
         entries = []
         for edge, weight, paid, _ in self._leaves(node):
             key = self._edge(edge)
@@ -282,7 +282,7 @@ class _FlatTraversal(Traversal[Network]):
         return [key for key, _, _ in entries], nums, rewards
 
     def finish(self) -> Network:
-        """The network of the rows."""
+        """Return the network of the rows."""
         fields, first_end = self.assemble()
         kind, dst = fields["kind"], fields["dst"]
         payoffs = self.payoffs | {first_end + at: value for at, value in enumerate(self.ends)}

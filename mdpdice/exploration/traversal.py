@@ -2,7 +2,7 @@
 
 What is written down of a node is for the subclasses: `mdpdice.exploration.to_network` makes
 rows of a flat network of it, `mdpdice.lattices.lattice` rows of a core network.  What both
-need stands here: the checks of states and of what the game hands over, limits and
+need stands here: the checks of states and of what the game returns, limits and
 progress, and rows of edges on the way to arrays.
 """
 
@@ -108,7 +108,7 @@ class Traversal(abc.ABC, Generic[R]):
             self._check_limits(self._explore_all())
             return self.finish()
         except MemoryError as error:
-            # The estimate was wrong, or somebody else took the memory.  This makes room for the message.
+            # The estimate was wrong, or another program took the memory.  This makes room for the message.
             self.index.clear()
             raise self._limit_error("max_bytes", self.max_bytes, len(self.state_row)) from error
         finally:
@@ -146,7 +146,7 @@ class Traversal(abc.ABC, Generic[R]):
         return position
 
     def _call(self, function: Callable[..., Any], *args: Any) -> Any:
-        """What a function of the game gives; an error names it and its state."""
+        """Return what a function of the game gives; an error names it and its state."""
         what = f"{getattr(function, '__name__', 'the game')}()"
         return ask(function, *args, what=what, state=args[0] if args else None)
 
@@ -162,7 +162,7 @@ class Traversal(abc.ABC, Generic[R]):
         grown = used_bytes() - self.used_before + (edges + len(self.kinds)) * _FINISHING_BYTES
         if max(size, grown) > self.max_bytes:
             raise self._limit_error("max_bytes", self.max_bytes, position)
-        # Any other limit is the user's own word that there are so many states.
+        # Any other limit is the user's own word that the game is that large.
         if found >= self.next_runaway and self.max_states == MAX_STATES:
             self.next_runaway = 2 * found
             if (moves := runaway(self.states)) is not None:
@@ -177,7 +177,7 @@ class Traversal(abc.ABC, Generic[R]):
             self.progress("explore", {"states": found, "explored": position, "edges": edges})
 
     def _check_unchanged(self, position: int) -> None:
-        """Refuse states that are not what they were when they were handed out.
+        """Reject states that changed after the game returned them.
 
         A state that has changed is no longer found where it was filed.
         """
@@ -185,7 +185,7 @@ class Traversal(abc.ABC, Generic[R]):
         if not all(map(eq, found, range(self.unchanged, position))):
             state = next(s for at, s in enumerate(self.states) if self.index.get(s) != at)
             msg = (
-                "this state was changed after it was handed out, and is now another one; states are values: make a "
+                "this state was changed after the game returned it; states are values: make a "
                 "new one, as with attrs.evolve, and decorate its class with @attrs.frozen"
             )
             raise GameError(msg, state=state)
@@ -257,7 +257,7 @@ class Traversal(abc.ABC, Generic[R]):
 
     @abc.abstractmethod
     def finish(self) -> R:
-        """What all rows make together."""
+        """Return what all rows make together."""
 
     def _append(self, kind: int, keys: list[int], nums: list[int], rewards: dict[int, Any] | None) -> None:
         """Write one row; `nums` are the weights of a chance node."""
@@ -275,7 +275,7 @@ class Traversal(abc.ABC, Generic[R]):
             self.nums.extend(nums)
 
     def _leaves(self, node: Chance[Any], guard: int = -1) -> Iterator[tuple[Any, Fraction, Any, int]]:
-        """Edges at the end of chance inside chance: with probability, what was paid on the way, and guard."""
+        """Edges at the end of chance inside chance: with probability, rewards before it, and guard."""
         stack: list[tuple[Any, Fraction, Any, int]] = [(node, Fraction(1), 0, guard)]
         while stack:
             edge, weight, reward, guard = stack.pop()
@@ -297,7 +297,7 @@ class Traversal(abc.ABC, Generic[R]):
         raise not_an_edge_error(edge)
 
     def _exact(self, value: Any) -> Any:
-        """A reward that can be added to others without rounding."""
+        """Return a reward that can be added to others without rounding."""
         return value if type(value) is int else Fraction(finite_number(value, "reward"))
 
     def _merged(self, entries: list[tuple[K, Fraction, Any]]) -> list[tuple[K, Fraction, Any]]:
@@ -339,7 +339,7 @@ class Traversal(abc.ABC, Generic[R]):
     # --- the end ------------------------------------------------------------
 
     def assemble(self, totals: Sequence[int] | None = None) -> tuple[dict[str, Any], int]:
-        """The fields that networks and lattices have in common, and the node of the first inline end."""
+        """Return the fields that networks and lattices have in common, and the node of the first inline end."""
         if self.flips and MIN_KIND in self.kinds:
             msg = "a game uses either pass_to (payoffs seen by the mover) or player=1 (payoffs of player 0), not both"
             raise GameError(msg)
@@ -373,7 +373,7 @@ class Traversal(abc.ABC, Generic[R]):
 
 
 def dead_end_error() -> DeadEndError:
-    """The error for a decision that offers nothing."""
+    """Return the error for a decision that offers nothing."""
     msg = "a decision without an available option; end the play here, or give it an option"
     return DeadEndError(msg)
 

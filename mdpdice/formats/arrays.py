@@ -28,7 +28,7 @@ MAX_DENSE = 500_000_000
 """Most numbers of a dense array: 4 GB."""
 
 
-# --- what is handed over ------------------------------------------------------
+# --- what is passed on --------------------------------------------------------
 
 
 @attrs.frozen(eq=False)
@@ -119,7 +119,7 @@ class MdpSolverArrays:
 
 
 def to_quantecon(network: Network, *, layout: str = "pairs") -> QuantEconArrays:
-    """A network as arrays for QuantEcon.
+    """Return a network as arrays for QuantEcon.
 
     Parameters
     ----------
@@ -149,7 +149,7 @@ def to_quantecon(network: Network, *, layout: str = "pairs") -> QuantEconArrays:
 
 
 def to_pymdptoolbox(network: Network, *, dense: bool = False) -> ToolboxArrays:
-    """A network as arrays for pymdptoolbox.
+    """Return a network as arrays for pymdptoolbox.
 
     Every state has every action there: where a state has fewer options, its last one is repeated.
 
@@ -178,7 +178,7 @@ def to_pymdptoolbox(network: Network, *, dense: bool = False) -> ToolboxArrays:
 
 
 def to_mdpsolver(network: Network) -> MdpSolverArrays:
-    """A network as lists for mdpsolver.
+    """Return a network as lists for mdpsolver.
 
     Parameters
     ----------
@@ -213,7 +213,7 @@ def _require_dense(size: int) -> None:
 
 
 def from_pymdptoolbox(P: Any, R: Any, discount: Any = 1, *, start: Start = 0, tolerance: float = 1e-9) -> Network:
-    """A network from the arrays of pymdptoolbox.
+    """Return a network from the arrays of pymdptoolbox.
 
     Parameters
     ----------
@@ -274,7 +274,7 @@ def from_quantecon(
     start: Start = 0,
     tolerance: float = 1e-9,
 ) -> Network:
-    """A network from the arrays of QuantEcon's ``DiscreteDP``, in either layout.
+    """Return a network from the arrays of QuantEcon's ``DiscreteDP``, in either layout.
 
     Parameters
     ----------
@@ -374,7 +374,7 @@ def _sparse(matrix: Any, name: str) -> Any:
 
 
 def _folded(matrices: Sequence[Any], rewards: Sequence[Any]) -> Floats:
-    """Expected rewards of transitions, shape (S, A)."""
+    """Return the expected rewards of transitions, shape (S, A)."""
     if len(rewards) != len(matrices) or any(r.shape != matrices[0].shape for r in rewards):
         raise errors.GameError(
             f"R holds matrices of the shapes {[r.shape for r in rewards]}, not one for every action as P does"
@@ -386,7 +386,7 @@ def _folded(matrices: Sequence[Any], rewards: Sequence[Any]) -> Floats:
 def _network(
     states: Ints, matrix: Any, reward: Floats, discount: Any, actions: Sequence[int] | None = None, **more: Any
 ) -> Network:
-    """A network of choices, from the state, the row of probabilities and the reward of each."""
+    """Return a network of choices, from the state, the row of probabilities and the reward of each."""
     if not len(states):
         raise errors.GameError("there are no states")
     empty = np.flatnonzero(np.diff(matrix.indptr) == 0)

@@ -54,7 +54,7 @@ class FileFormat:
 
 
 def _costs(path: PathLike) -> Path:
-    """The file of costs beside that of transitions: ``x.petsc`` and ``x.costs.petsc``."""
+    """Return the file of costs beside that of transitions: ``x.petsc`` and ``x.costs.petsc``."""
     given = Path(path)
     return given.with_name(f"{given.stem}.costs{given.suffix}")
 
@@ -89,7 +89,7 @@ FORMATS: tuple[FileFormat, ...] = (
 
 
 def find_format(path: PathLike, name: str | None = None, *, writing: bool = False) -> FileFormat:
-    """The format of a file by its name, or by the end of the file's name.
+    """Return the format of a file by its name, or by the end of the file's name.
 
     Raises
     ------

@@ -66,7 +66,7 @@ def write_drn(network: Network, path: PathLike, *, exact: bool = True, labels: L
     network : Network
         A network of one player.
     path : path
-        By custom it ends in ``.drn``.
+        Usually ending in ``.drn``.
     exact : bool
         Write fractions ``p/q`` wherever no decimal is exact; else the shortest decimals that
         give the same floats.

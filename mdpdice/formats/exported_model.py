@@ -107,7 +107,7 @@ class Model:
         return f"<Model: {self.kind}, {about}; {names}>"
 
     def labelled(self, label: str) -> list[Hashable]:
-        """The states that have a label, as the network names them.
+        """Return the states that have a label, as the network names them.
 
         Raises
         ------
@@ -121,7 +121,7 @@ class Model:
         return [states[at] for at in self.labels[label]]
 
     def network(self, reward: str | None = None, *, discount: Any = 1) -> Network:
-        """The model as a network.
+        """Return the model as a network.
 
         Parameters
         ----------
@@ -214,7 +214,7 @@ class Explicit:
 def decision_process(
     choice_ptr: Ints, matrix: Any, reward: Floats, *, actions: Sequence[int] | None = None, **more: Any
 ) -> Model:
-    """A model from a sparse matrix (CSR) with a row of probabilities for every choice."""
+    """Return a model from a sparse matrix (CSR) with a row of probabilities for every choice."""
     return Model(
         kind="mdp",
         choice_ptr=choice_ptr,
@@ -252,7 +252,7 @@ def labels_of_states(model: Model) -> dict[int, list[str]]:
 
 
 def question(kind: str, *, minimise: bool) -> str:
-    """The expected total reward of a model of some kind, in the language of PRISM and Storm."""
+    """Return the expected total reward of a model of some kind, in the language of PRISM and Storm."""
     sense = "" if kind == "dtmc" else "min" if minimise else "max"
     asked = f'R{{"{REWARD}"}}{sense}=? [ C ]'
     return f"<<maximiser>> {asked}" if kind == "smg" else asked
@@ -297,7 +297,7 @@ def explicit(network: Network, *, games: bool = True, name: str = "this format",
 
 
 def label_names(labels: Mapping[str, T]) -> Mapping[str, T]:
-    """The labels, whose names were checked: formats take words other than those that they use."""
+    """Return the labels, whose names were checked: formats take words other than those that they use."""
     if not isinstance(labels, Mapping):
         msg = f"labels={labels!r} is not a dictionary; write labels={{name: [state, ...]}}"
         raise GameError(msg, value=labels)
@@ -398,7 +398,7 @@ def choices_of(model: Model) -> Iterator[tuple[int, int, str, list[tuple[int, Nu
 
 
 def action_text(action: Any) -> str:
-    """An action or state in words: a string as it is, anything else as JSON."""
+    """Return an action or state in words: a string as it is, anything else as JSON."""
     if isinstance(action, str):
         return action
     try:

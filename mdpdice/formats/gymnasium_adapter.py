@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def to_gymnasium(game: Game[Any, Any] | Network) -> NetworkEnv:
-    """A game as a Gymnasium environment.
+    """Return a game as a Gymnasium environment.
 
     Parameters
     ----------

@@ -25,7 +25,7 @@ class NetworkEnv(gymnasium.Env[int, int]):
 
     A step gives all that is paid up to the next decision or the end.  With a discount it is the agent who discounts:
     the value of the network is the expected sum of ``discount ** k`` times the reward of step ``k``.  What chance
-    pays before the first decision comes with the first step.  Where chance goes round for ever and pays nothing, play
+    pays before the first decision comes with the first step.  Where chance cycles for ever and pays nothing, play
     is over.
 
     Parameters
@@ -167,7 +167,7 @@ def _idle_chance(network: Network) -> Bools:
     paying = np.flatnonzero((idle & chance)[network.source] & (network.reward != 0))
     if len(paying):
         msg = (
-            "chance goes round here for ever, and pays each time, so a step would not come to its end; write DRN, "
+            "chance cycles here for ever and pays each time, so a step would never end; write DRN, "
             "which holds such plays"
         )
         raise UnsupportedError(msg, state=network.describe(int(network.source[paying[0]])))

@@ -25,7 +25,7 @@ def from_gymnasium(
     max_denominator: int | None = None,
     tolerance: float = SUM_TOLERANCE,
 ) -> Network:
-    """A network from a toy-text environment, or from any dictionary ``P``.
+    """Return a network from a toy-text environment, or from any dictionary ``P``.
 
     Parameters
     ----------
@@ -122,7 +122,7 @@ def from_gymnasium(
 
 
 def _name(taken: Mapping[Hashable, int]) -> str:
-    """A name for the end that no state has."""
+    """Return a name for the end that no state has."""
     name = OVER
     while name in taken:
         name += "_"
@@ -130,7 +130,7 @@ def _name(taken: Mapping[Hashable, int]) -> str:
 
 
 def _table(source: Any) -> tuple[dict[Any, Any], dict[Any, Any]]:
-    """The table of a source by its states, and the states to start in with their chances."""
+    """Return the table of a source by its states, and the states to start in with their chances."""
     inner = getattr(source, "unwrapped", source)
     table = getattr(inner, "P", inner)
     if not isinstance(table, Mapping | list | tuple) or not table:
@@ -157,7 +157,7 @@ def _plain(value: Any) -> Any:
 
 
 def _place(number: Mapping[Hashable, int], state: Any) -> int | None:
-    """Number of a state, None where there is no such state."""
+    """Return the number of a state, None where there is no such state."""
     try:
         return number.get(state)
     except TypeError:  # a list, say

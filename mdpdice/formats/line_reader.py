@@ -54,7 +54,7 @@ class Reader:
             raise self.corrupt("size", f"it has {self.size:,} bytes, more than {MAX_BYTES:,}", line=None)
 
     def corrupt(self, field: str, what: str, line: int | None = -1) -> CorruptFileError:
-        """The error about a field, in the line at hand if no other is given."""
+        """Return the error about a field, in the line at hand if no other is given."""
         at = self.line if line == -1 else line
         where = self.path if at is None else f"{self.path}, line {at}"
         msg = f"{where} ({field}): {what}; correct the file, or write it again"
@@ -75,7 +75,7 @@ class Reader:
                     yield text
 
     def natural(self, text: str, field: str, below: int | None = None) -> int:
-        """A number 0, 1, 2, ..., less than a limit."""
+        """Return a number 0, 1, 2, ..., less than a limit."""
         if not re.fullmatch(r"\d{1,18}", text):
             raise self.corrupt(field, f"{text[:40]!r} is not a number 0, 1, 2, ...")
         value = int(text)
@@ -84,7 +84,7 @@ class Reader:
         return value
 
     def count(self, text: str, field: str) -> int:
-        """A number of things that each take at least a byte of the file."""
+        """Return a number of things that each take at least a byte of the file."""
         value = self.natural(text, field)
         # Nothing is allocated for what the file cannot hold.
         if value > self.size:
@@ -92,7 +92,7 @@ class Reader:
         return value
 
     def number(self, text: str, field: str) -> Number:
-        """A decimal or a fraction ``p/q``, which is always exact."""
+        """Return a decimal or a fraction ``p/q``, which is always exact."""
         return self._parsed(text, field)
 
     def _parse(self, text: str, field: str) -> Number:
@@ -113,7 +113,7 @@ class Reader:
         return numerator if under is None else numerator / int(under)
 
     def probability(self, text: str, field: str = "probability") -> Number:
-        """A number from 0 to 1."""
+        """Return a number from 0 to 1."""
         return self._checked(text, field)
 
     def _check(self, text: str, field: str) -> Number:
@@ -125,7 +125,7 @@ class Reader:
 
 @functools.lru_cache(maxsize=_REMEMBERED)
 def number_text(value: Number, *, exact: bool) -> str:
-    """A number as a file holds it.
+    """Return a number as a file holds it.
 
     With `exact` the decimal or fraction that equals it; without it the shortest decimal that gives the same float.
 
@@ -154,7 +154,7 @@ def number_text(value: Number, *, exact: bool) -> str:
 
 
 def require_network(network: Any) -> None:
-    """Refuse what is no network before it is written, with what to do."""
+    """Reject what is not a network before it is written, and say what to do."""
     if not isinstance(network, Network):
         msg = f"{network!r} is not a Network; explore(game) makes one of a game, and replicate(lattice) of a lattice"
         raise GameError(msg, value=network)

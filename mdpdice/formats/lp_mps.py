@@ -58,7 +58,7 @@ def write_lp(network: Network, path: PathLike) -> ProgramFile:
     network : Network
         A network of one player; a horizon is unrolled.
     path : path
-        By custom it ends in ``.lp``.
+        Usually ending in ``.lp``.
 
     Returns
     -------

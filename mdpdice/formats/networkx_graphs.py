@@ -53,7 +53,7 @@ MAX_NODES = 2000
 
 
 def from_networkx(graph: Any) -> Network:
-    """A network from a directed graph of networkx with the attributes listed above.
+    """Return a network from a directed graph of networkx with the attributes listed above.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ def from_networkx(graph: Any) -> Network:
     for state, kind in zip(states, kinds, strict=True):
         given = graph.nodes[state].get("payoff", 0)
         if given and kind != Kind.END:
-            msg = "only an END has a payoff; what is paid on the way is the reward of an edge"
+            msg = "only an END has a payoff; intermediate rewards belong to edges"
             raise GameError(msg, state=state, value=given)
     reward, exact_rewards = _numbers(((states[a], data) for a, _, data in edges), "reward", len(edges))
     payoff, exact_payoffs = _numbers(graph.nodes.data(), "payoff", len(states))
@@ -144,7 +144,7 @@ def _kind(data: Any, edges: list[Any], state: Hashable) -> Kind:
 
 
 def _numbers(items: Iterable[tuple[Any, Any]], what: str, size: int) -> tuple[Floats, dict[int, Fraction]]:
-    """An attribute of all nodes or edges as floats, and exactly where no float equals it."""
+    """Return an attribute of all nodes or edges as floats, and exactly where no float equals it."""
     given = (as_reward(data.get(what, 0), what, {"state": state}) for state, data in items)
     return split_exact(size, dict(enumerate(map(Fraction, given))))
 
@@ -268,7 +268,7 @@ def write_dot(
     network : Network
         The network.
     path : path
-        By custom it ends in ``.dot`` or ``.gv``.
+        Usually ending in ``.dot`` or ``.gv``.
     policy : Policy or Solution, optional
         Its choices are drawn bold; with a solution, nodes show their values too.
     max_nodes : int
@@ -355,7 +355,7 @@ def _edge(network: Network, node: int, edge: int, chosen: set[int]) -> str:
 
 
 def chance_text(network: Network, edge: int, digits: int) -> str:
-    """The probability of an edge in so many digits, or as a fraction whose denominator has no more."""
+    """Return the probability of an edge with `digits` digits, or as a fraction whose denominator has no more."""
     node = int(network.source[edge])
     p = network.row(node)[edge - int(network.indptr[node])]
     return str(p) if p.denominator < 10**digits else f"{float(p):.{digits}g}"

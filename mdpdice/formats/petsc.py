@@ -85,7 +85,7 @@ def write_petsc(network: Network, transitions: PathLike, costs: PathLike, *, mod
 
 
 def _sign(mode: str) -> float:
-    """What the numbers of the second file are multiplied with to be rewards."""
+    """Return what the numbers of the second file are multiplied with to be rewards."""
     if mode not in ("reward", "cost"):
         raise GameError(f'mode {mode!r}: it is "reward" or "cost"', value=mode)
     return 1.0 if mode == "reward" else -1.0

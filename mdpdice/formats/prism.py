@@ -47,15 +47,15 @@ def write_prism(
         describes; or a game with counters or the lattice of one, which is written with the counters as variables
         (`mdpdice.formats.prism_counters`).  A game without counters is explored.
     path : path
-        By custom it ends in ``.pm``, ``.nm`` or ``.prism``.
+        Usually ending in ``.pm``, ``.nm`` or ``.prism``.
     labels : mapping of str to collection of states, optional
         Labels to give besides ``init``, ``end`` and ``done``.  With variables these are core states, or `At`.
 
     Returns
     -------
     Explicit or PrismProgram
-        Both have a `property`, the question to ask, and a `shift` to add to the answer.  An `Explicit` tells which
-        value of the variable ``s`` every node of the network is, a `PrismProgram` the values of the variables in
+        Both have a `property`, the question to ask, and a `shift` to add to the answer.  An `Explicit` gives
+        the value of the variable ``s`` for every node of the network, a `PrismProgram` the values of the variables in
         a state.
 
     Raises

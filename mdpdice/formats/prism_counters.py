@@ -9,7 +9,7 @@ conditions and updates of the game, so the text is as long as the declaration an
   command per case.
 * **Counters that leave their values** stay errors, which PRISM reports, where ``outside="error"``;
   ``"clip"`` becomes ``min`` and ``max`` in the update, and ``"forbid"`` a part of the guard.
-* **pass_to**: the bool variable ``passed`` tells which side moves.  It makes the model a game (``smg``), in which
+* **pass_to**: the bool variable ``passed`` says which side moves.  It makes the model a game (``smg``), in which
   everything is paid from the view of the one who moved first.
 * **A discount** g is the chance 1 - g that the play is over when a decision is left, except the first one; the bool
   variable ``begun`` tells whether there was one.
@@ -283,7 +283,7 @@ class _Writer:
         return least < low, most > high
 
     def _when(self, edge: int, *, option: bool = False) -> str:
-        """What must hold for an edge to be there, besides the node."""
+        """Return what must hold for an edge to be there, besides the node."""
         found = [self.guards[self.guard[edge]]] if self.guard[edge] >= 0 else []
         for one in self.updates[edge] if option else ():
             if self.texts.axes[one.name].outside == "forbid":
@@ -294,7 +294,7 @@ class _Writer:
         return "".join(f" & {text}" for text in found)
 
     def _over(self, p: Fraction) -> str:
-        """The branch that ends the play."""
+        """Return the branch that ends the play."""
         found = {"s": self.done, **self.start}
         assigned = "&".join(f"({name}'={_literal(value)})" for name, value in found.items())
         return f"{number_text(p, exact=True)} : {assigned}"
@@ -305,7 +305,7 @@ class _Writer:
         guards = {self.guard[edge] for edge in edges} - {-1}
         total = sum(numerator.values())
         if guards:
-            # Where all guards can be told, those that hold make up the whole; elsewhere play must not come.
+            # Where all guards are defined, those that hold cover every case; play must not come elsewhere.
             known = np.logical_and.reduce([self._known(guard)[1] for guard in guards])
             if known.any():
                 at = int(np.argmax(known))
@@ -314,7 +314,7 @@ class _Writer:
         return {edge: Fraction(part, total) for edge, part in numerator.items()}
 
     def _looked_at(self, guard: int) -> tuple[Any, Any]:
-        """At the points of the sample: whether a guard holds, and whether it can be told."""
+        """Return whether a guard holds at the points of the sample, and whether it is defined there."""
         sample = np.arange(min(self.lattice.size, _SAMPLE))
         return self.lattice.guard_at(guard, sample), self.lattice.guard_defined_at(guard, sample)
 
@@ -369,7 +369,7 @@ def _counter(name: str) -> Expr:
 
 
 def _words(value: Any) -> str:
-    """A state or action on one line, not too long."""
+    """Return a state or action on one line, not too long."""
     text = " ".join(action_text(value).split())
     return text if len(text) <= _WIDTH else f"{text[: _WIDTH - 3]}..."
 

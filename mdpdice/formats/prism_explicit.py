@@ -102,7 +102,7 @@ def write_prism_explicit(
 
 
 def _reward_files(base: Path, suffix: str) -> list[Path]:
-    """``x.srew``, and those of ``x1.srew``, ``x2.srew``, ... that there are."""
+    """Return ``x.srew``, and those of ``x1.srew``, ``x2.srew``, ... that exist."""
     numbered = re.compile(re.escape(base.stem) + r"\d+" + re.escape(suffix))
     there = (path for path in base.parent.glob(f"*{suffix}") if numbered.fullmatch(path.name))
     return [base.with_suffix(suffix), *sorted(there, key=lambda path: (len(path.name), path.name))]
@@ -355,7 +355,7 @@ class _Transitions:
             self.paid[key] = self.paid.get(key, 0) + Fraction(row[to]) * Fraction(reward)
 
     def _sum(self, reward: Fraction) -> Number:
-        """A sum of decimals that mean floats is a float."""
+        """Return a sum of decimals that mean floats is a float."""
         return float(reward) if self.decimal else reward
 
     def model(self, labels: Mapping[str, tuple[int, ...]], start: Start, states: list[Hashable] | None) -> Model:

@@ -44,7 +44,7 @@ class Names:
         self._taken = set(taken)
 
     def new(self, wanted: str) -> str:
-        """A name as near as possible to the one that is wanted."""
+        """Return a name as near as possible to the one that is wanted."""
         name = re.sub(r"\W", "_", wanted, flags=re.ASCII)
         while name in self._taken or name in _KEYWORDS or not re.match(r"[A-Za-z_]", name):
             name += "_"
@@ -78,15 +78,15 @@ class Texts:
         return found
 
     def condition(self, expr: Expr, within: int = CHOICE) -> str:
-        """A condition, in parentheses where an operation that binds as tightly as `within` is around it."""
+        """Return a condition, in parentheses where an operation that binds as tightly as `within` is around it."""
         return _inside(self._condition(expr), within)
 
     def number(self, expr: Expr, within: int = CHOICE) -> str:
-        """A number, conditions as 0 and 1."""
+        """Return a number, conditions as 0 and 1."""
         return _inside(self._number(expr), within)
 
     def bit(self, expr: Expr, at: int) -> str:
-        """The condition that a bit of a whole number is set."""
+        """Return the condition that a bit of a whole number is set."""
         op, args = expr.op, expr.args
         if op == "constant":
             return _truth(bool(args[0] >> at & 1))
@@ -179,14 +179,14 @@ class Texts:
         return (text if low >= 0 else f"mod({text} + {by}, {by})"), ATOM
 
     def _mask(self, parts: list[tuple[str, int]]) -> tuple[str, int]:
-        """The sum of some numbers, each of which counts where its condition holds."""
+        """Return the sum of some numbers, each of which counts where its condition holds."""
         texts = [f"({condition} ? {value} : 0)" for condition, value in parts if condition != "false"]
         if not texts:
             return "0", ATOM
         return " + ".join(texts), SUM if len(texts) > 1 else ATOM
 
     def _table(self, entries: tuple[Any, ...], index: Expr, write: Any) -> tuple[str, int]:
-        """A choice between runs of equal entries."""
+        """Return a choice between runs of equal entries."""
         at = self.number(index, SUM)
         runs: list[tuple[int, Any]] = []  # last index and entry
         for last, entry in enumerate(entries):

@@ -24,7 +24,7 @@ def digest(lattice: Lattice) -> str:
 
 
 def same_core(lattice: Lattice, other: Lattice) -> bool:
-    """Whether two lattices have the same states, actions and moves, whatever they pay and whoever wants what."""
+    """Whether two lattices have the same states, actions and moves, whatever they pay and whoever maximises."""
     if lattice is other:
         return True
     arrays = ("indptr", "dst", "guard", "update", "node_state")

@@ -37,9 +37,9 @@ class Tables:
     targets : ndarray of `Lattice.point_type`, shape (updates + 1, L)
         Point after every update, `mdpdice.lattices.lattice.FORBIDDEN` or `OUTSIDE`; the last row is no update at all.
     guards : ndarray of bool, shape (guards, L)
-        Whether every guard holds; where that cannot be told, it does not.
+        Whether every guard holds; where it is undefined, it does not.
     unknown : ndarray of bool, shape (guards, L) or (0, L)
-        Where that cannot be told, if there is such a place on the grid.
+        Where guards are undefined, if there is such a place on the grid.
     rewards : ndarray of float64, shape (rewards, L)
         Rewards and payoffs; NaN where they are not defined.
     """
@@ -56,7 +56,7 @@ class Tables:
         return self.points.nbytes + self.targets.nbytes + self.guards.nbytes + self.rewards.nbytes
 
     def take(self, columns: NDArray[np.int64]) -> Tables:
-        """The tables for some of the points, by their place in the list; rows stay contiguous, as kernels want them."""
+        """Take the tables at some points, by their place in the list; rows stay contiguous for the kernels."""
         return Tables(
             self.points[columns],
             self.targets.take(columns, axis=1),
@@ -150,7 +150,7 @@ class GridTables:
 
     @cached_property
     def _undefined(self) -> bool:
-        """Whether some guard may ask a table for an entry that there is not."""
+        """Return whether some guard may read an entry that its table does not have."""
         for guard, (_, _, defined) in zip(self.lattice.guards, self._guards, strict=True):
             if _looks_up(guard) and (defined is None or not defined.all()):
                 return True
@@ -164,12 +164,12 @@ class GridTables:
         ]
 
     def _tabulated(self, expr: Expr, *functions: Callable[[NDArray[np.int64]], Any]) -> Any:
-        """The counters of an expression, and a table of each function; None for tables that were too large."""
+        """Return the counters of an expression, and a table of each function; None for tables that were too large."""
         names, points = self._all(expr)
         return names, *(None if points is None else function(points) for function in functions)
 
     def _all(self, expr: Expr) -> tuple[tuple[int, ...], NDArray[np.int64] | None]:
-        """The counters of an expression, and points with every combination of them; None if there are too many."""
+        """Return the counters of an expression, and points with all their combinations; None if too many."""
         lattice = self.lattice
         names = tuple(at for at, axis in enumerate(lattice.axes) if axis.name in expr.names)
         if math.prod(lattice.shape[at] for at in names) > TABULATE_UP_TO_ENTRIES:

@@ -230,7 +230,7 @@ class Lattice:
     def guard_at(self, guard: int, points: Ints) -> Bools:
         """Whether a guard holds at some points; -1 always does.
 
-        Where it asks a `table` for an entry that there is not, it does not hold; `guard_defined_at` tells.
+        Where it reads an entry that its `table` does not have, it does not hold; see `guard_defined_at`.
         """
         if guard < 0:
             return np.ones(np.shape(points), dtype=bool)
@@ -238,15 +238,15 @@ class Lattice:
         return cast("Bools", found & defined)
 
     def guard_defined_at(self, guard: int, points: Ints) -> Bools:
-        """Whether a guard can be told at some points: play must not come to others."""
+        """Return whether a guard is defined at some points: play must not come to others."""
         if guard < 0:
             return np.ones(np.shape(points), dtype=bool)
         return cast("Bools", self.guards[guard].evaluate_where_defined(self.values(points))[1])
 
     def reward_at(self, reward: int, points: Ints) -> Floats:
-        """A reward or payoff at some points, the nearest floats; -1 is 0.
+        """Return a reward or payoff at some points, the nearest floats; -1 is 0.
 
-        NaN where it asks a `table` for an entry that there is not.
+        NaN where it reads an entry that its `table` does not have.
         """
         if reward < 0:
             return np.zeros(np.shape(points))
@@ -254,12 +254,12 @@ class Lattice:
         return np.where(defined, found, np.nan)
 
     def exact_reward_at(self, reward: int, point: int) -> int | float | Fraction:
-        """A reward or payoff at one point, in Python's own numbers.
+        """Return a reward or payoff at one point, in Python's own numbers.
 
         Raises
         ------
         GameError
-            It asks a `table` for an entry that there is not.
+            It reads an entry that its `table` does not have.
         """
         if reward < 0:
             return 0

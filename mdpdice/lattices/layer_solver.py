@@ -12,7 +12,7 @@ A layer that does not lead to itself is done with one such pass.  The others are
 points against the order in which they are played, so that a change travels through a part in one sweep.  Then
 everything follows from the few values that a sweep reads before it has computed them, and those are found with few
 sweeps (`mdpdice.numerics.kernels.feedback`).  Where they are many, or that does not help, sweeps go on until nothing
-changes any more.  What stopped iterating is no proof of anything: `mdpdice.certification.checking.lattice`
+changes any more.  That the sweeps stopped proves nothing: `mdpdice.certification.checking.lattice`
 finds out how far off the result is.
 
 Blocks of points are independent, so those of a large layer are shared out to all processors.  A small layer is left to
@@ -39,9 +39,9 @@ from mdpdice.networks.network import Bools, Floats, Ints, Kind
 from mdpdice.numerics.threads import in_parallel, threads, workers
 
 SWEEPS = 64
-"""Sweeps between two looks at the clock."""
+"""Sweeps between two checks of the time."""
 PLAIN_AFTER_SWEEPS = 64
-"""Sweeps after which a layer whose feedback has not settled is swept anew, without Broyden's method."""
+"""Sweeps after which a layer whose feedback has not settled is swept again, without Broyden's method."""
 SPLIT_FROM_POINTS_PER_RUN = 16
 """Points per run and thread, on average, from which a layer is split among threads."""
 CHUNK_BYTES = 32 << 20
@@ -208,7 +208,7 @@ def _small(work: _Work, layer: Layer) -> bool:
 
 
 def _groups(work: _Work, layer: Layer) -> list[_Group]:
-    """The parts of a layer in groups, ready to be swept."""
+    """Return the parts of a layer in groups, ready to be swept."""
     layers = work.layers
     length = len(layer.points)
     tables = layers.tables_of(layer, 0, 0, length)
@@ -246,7 +246,7 @@ def _begin(work: _Work, group: _Group) -> None:
 
 
 def _feedback(work: _Work, columns: Any, marks: Bools, part: Ints, starts: Ints) -> Any:
-    """What a sweep reads before it has computed it; None if that is too much."""
+    """Return what a sweep reads before it has computed it; None if that is too much."""
     kernels = _feedback_kernels()
     turn = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
     bit: Ints = np.zeros(marks.shape, dtype=np.int64)
@@ -292,7 +292,7 @@ def _iterate(work: _Work, group: _Group) -> int:
 
 
 def _quick(work: _Work, sweep: Any, feedback: Any, sweeps: int) -> tuple[bool, int, float]:
-    """Whether so many sweeps settle the feedback, how many it were, and by how much the last one was off."""
+    """Sweep until the feedback settles: whether it did, the number of sweeps, and the last residual."""
     kernels = _feedback_kernels()
     count, parts = len(feedback.at), len(feedback.ptr) - 1
     state = kernels.State(
@@ -309,7 +309,7 @@ def _quick(work: _Work, sweep: Any, feedback: Any, sweeps: int) -> tuple[bool, i
 
 
 def _guess(work: _Work, entry: Ints, points: Ints) -> Floats:
-    """What values may be, going by those beside them in later layers; NaN where there are none."""
+    """Return what values may be, going by those beside them in later layers; NaN where there are none."""
     lattice, layer = work.layers.lattice, work.layers.ranks.layer
 
     def beside(*moves: tuple[int, int]) -> Floats:
@@ -330,7 +330,7 @@ def _guess(work: _Work, entry: Ints, points: Ints) -> Floats:
 
 
 def _blocks(inner: Ints, width: int) -> tuple[Ints, Ints]:
-    """Starts of blocks of at most `width` points of equal order, and the first blocks of every order."""
+    """Return the starts of blocks of at most `width` points of equal order, and the first block of every order."""
     starts = np.concatenate(([0], np.flatnonzero(np.diff(inner)) + 1, [len(inner)]))
     count = -(-np.diff(starts) // width)
     runs = np.concatenate(([0], np.cumsum(count)))
@@ -381,7 +381,7 @@ def _square(job: tuple[Layers, Layer, int, tuple[int, int], Floats, Floats]) -> 
 
 
 def known_rows(program: Program, tables: Tables, values: Floats) -> Floats:
-    """What `table_rows` gives; NaN where it depends on something that is not in the store.
+    """Return what `table_rows` gives; NaN where it depends on something that is not in the store.
 
     The compiled loops pass over NaN in a maximum or minimum, which no play that stays where play can come ever
     meets.  Whoever asks about any point may: an option that leads elsewhere might be the best one.

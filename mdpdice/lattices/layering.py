@@ -184,7 +184,7 @@ def _computed(expr: Expr, values: dict[str, Ints]) -> Any:
     if found.dtype == bool:
         found = found.astype(np.int64)
     if found.dtype.kind not in "iuf":
-        msg = f"progress() gave {expr!r}, which is no number"
+        msg = f"progress() returned {expr!r}, which is not a number"
         raise GameError(msg, value=expr)
     return found
 

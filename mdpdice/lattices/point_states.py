@@ -1,4 +1,4 @@
-"""States and actions of a replicated lattice, made when somebody asks for them.
+"""States and actions of a replicated lattice, made when they are asked for.
 
 A lattice may have millions of states; as Python objects they would take more memory
 and time than the network itself.
@@ -93,7 +93,7 @@ class PointStates(NamedStates):
                 found = int(order[at])
                 if found in range(*slice(start, stop).indices(len(self))):
                     return found
-        msg = f"{value!r} is no state here"
+        msg = f"{value!r} is not a state here"
         raise ValueError(msg)
 
     def __contains__(self, value: object) -> bool:

@@ -3,7 +3,7 @@
 At one point of the grid, the core is a network whose edges without an update lead to
 nodes at the same point, and whose other edges lead to other points.  The values there
 are read from a store, an array with one row per *entry*: a core node that such an edge
-enters.  All other nodes are worth computing anew wherever they are needed.
+enters.  All other nodes are computed again wherever they are needed.
 
 The nodes are put in an order in which successors come first.  A play that comes back
 to a core node without touching a counter would be in the way; so some nodes of every

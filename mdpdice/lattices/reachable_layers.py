@@ -34,7 +34,7 @@ from mdpdice.numerics.threads import in_parallel, threads, workers
 SLAB_BYTES = 8 << 20
 """Size of the tables for one piece of a layer."""
 KEPT_SHARE = 4
-"""One part in so many of the memory there is may hold tables that are needed again."""
+"""One part in `KEPT_SHARE` of the available memory may hold tables that are needed again."""
 LAYERS_FROM_EDGES = 400
 """Edges per layer from which play is followed a layer at a time; with fewer, the game is solved as a network."""
 
@@ -100,7 +100,7 @@ class Layers:
         return any(layer.part is not None for layer in self.layers)
 
     def tables_of(self, layer: Layer, at: int, first: int, last: int) -> Tables:
-        """The tables of piece `at` of a layer, its points from `first` to `last`."""
+        """Return the tables of piece `at` of a layer, its points from `first` to `last`."""
         kept = self.kept.get((layer.number, at))
         return self.tables.at(layer.points[first:last]) if kept is None else kept
 
@@ -139,7 +139,7 @@ def find_layers(lattice: Lattice, run: Run | None = None) -> Layers:
 
 
 def find_large_layers(lattice: Lattice, run: Run, *, max_bytes: int | None = None) -> Layers | None:
-    """The same, or None where there is so little in a layer that play is followed faster point by point.
+    """Find layers, or None where a layer holds so little that play is followed faster point by point.
 
     Parameters
     ----------
@@ -148,7 +148,7 @@ def find_large_layers(lattice: Lattice, run: Run, *, max_bytes: int | None = Non
     run : Run
         Told after every layer how many states and edges were found so far.
     max_bytes : int, optional
-        Largest memory, in bytes; by default four fifths of what there is.
+        Largest memory, in bytes; by default four fifths of the available memory.
     """
     limit = available_bytes() * 4 // 5 if max_bytes is None else max_bytes
     return _find(lattice, run, limit, least=LAYERS_FROM_EDGES)
@@ -242,7 +242,7 @@ class _Spread:
         )
 
     def run(self) -> Layers | None:
-        """The layers; None if a progress that was inferred turns out to decrease."""
+        """Return the layers; None if a progress that was inferred turns out to decrease."""
         ranks = self.ranks
         order = np.argsort(ranks.layer, kind="stable")
         starts = np.searchsorted(ranks.layer[order], np.arange(int(ranks.layer.max()) + 2))
@@ -363,7 +363,7 @@ class _Spread:
         raise AssertionError(place)  # an update that leaves the grid takes a counter with it
 
     def _undefined(self, place: tuple[Any, Any], point: int, guard: int, reward: int) -> Exception:
-        """The error that evaluating a condition or a reward raises."""
+        """Return the error that evaluating a condition or a reward raises."""
         lattice = self.lattice
         try:
             if guard >= 0:
@@ -397,7 +397,7 @@ def or_last(numbers: NDArray[Any], last: int) -> Ints:
 
 
 def _blamed(lattice: Lattice, node: int, point: int, edge: int | None = None) -> tuple[At[Any], Any]:
-    """State of a core node at a point, and the action of an edge of it; None for an edge that is no option's.
+    """State of a core node at a point, and the action of an edge of it; None for an edge that is not an option.
 
     Nodes inside an option, and ends, have the state and the action that lead there.
     """

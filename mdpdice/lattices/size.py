@@ -1,4 +1,4 @@
-"""How large the network of a lattice would be, before it is written out."""
+"""How large the network of a lattice would be, before it is made."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ def size_bound(lattice: Lattice) -> tuple[int, int, int]:
 
 
 def count_first(lattice: Lattice, max_states: int, max_bytes: int, progress: Progress | None) -> None:
-    """Refuse what cannot fit before it is written out; counting takes a small part of the time, and no edges.
+    """Reject a network that cannot fit before it is made; counting takes a small part of the time, and no edges.
 
     Nothing is counted that can only be small, or where the layers are so small that counting is no faster.
 
     Parameters
     ----------
     lattice : Lattice
-        What is to be written out.
+        What is to be expanded.
     max_states, max_bytes, progress
         As for `mdpdice.explore`.
 

@@ -30,7 +30,7 @@ def has_fields(value: Any) -> bool:
 
 
 def table(game: Game[Any, Any], axes: tuple[Axis, ...], state: Any, seen: Rolled | None) -> list[Part]:
-    """The parts that show a core state."""
+    """Return the parts that show a core state."""
     parts = [*_counters(game, axes), *_core(game, axes, state)]
     if seen is not None and seen.faces and not any(isinstance(part, Dice) for part in parts):
         parts.append(Dice("rolled", faces=seen.faces, dice=seen.dice))
@@ -38,7 +38,7 @@ def table(game: Game[Any, Any], axes: tuple[Axis, ...], state: Any, seen: Rolled
 
 
 def act(parts: list[Part], action: Any) -> Act:
-    """The words of an action, and what it takes of these parts."""
+    """Return the words of an action, and what it takes of these parts."""
     words = phrase(action).strip()
     held = [action, *(init_fields(action) or {}).values()]
     inner = next((one for one in held if isinstance(one, tuple) and init_fields(one) is None), None)
@@ -116,7 +116,7 @@ def _actions(node: Any) -> list[Any]:
 
 
 def _side(name: str) -> tuple[str, Owner | None]:
-    """What a field is called, and whose it is."""
+    """Return what a field is called, and whose it is."""
     found = _SIDES.fullmatch(name)
     if not found:
         return ("" if name == ITSELF else spaced(name)), None

@@ -14,7 +14,7 @@ _COUNTS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight",
 def told(
     parts: Sequence[Part], counters: Mapping[str, int], *, player: int = 0, who: Sequence[str] = ("first", "second")
 ) -> str:
-    """A line for the parts on the table; those of the sides keep their places whoever moves.
+    """Return a line for the parts on the table; those of the sides keep their places whoever moves.
 
     The values of the counters fill in the expressions, `player`, 0 or 1, is to move, and `who` are two names.
     """
@@ -54,7 +54,7 @@ def _body(part: Part, counters: Mapping[str, int]) -> str:
 
 
 def said(rolled: Rolled, places: Sequence[int]) -> str:
-    """Some of the dice that lie there in words: "the 1 (Lucky die) and both 5s"."""
+    """Return some of the dice that lie there in words: "the 1 (Lucky die) and both 5s"."""
     names = (die.name for die in rolled.dice)
     pairs = list(itertools.zip_longest(rolled.faces, names, fillvalue=""))
     chosen = [pairs[at] for at in places]

@@ -83,7 +83,7 @@ class NamedPolicy:
 
 @attrs.frozen
 class Goal:
-    """What a player may want of the total.
+    """Whether a player maximises or minimises the total.
 
     Parameters
     ----------
@@ -133,7 +133,7 @@ class Look(Generic[G]):
     # --- as data ----------------------------------------------------------------------------------
 
     def table(self, state: Any, seen: Rolled | None = None) -> list[Part]:
-        """What lies on the table.
+        """Return what lies on the table.
 
         Parameters
         ----------
@@ -145,7 +145,7 @@ class Look(Generic[G]):
         return default.table(self.game, self.axes, state, seen)
 
     def act(self, state: Any, action: Any, seen: Rolled | None = None) -> Act:
-        """An action: its words, and what is tapped for it.
+        """Return an action: its words, and what is tapped for it.
 
         Parameters
         ----------
@@ -161,7 +161,7 @@ class Look(Generic[G]):
         return default.act(known[1], action)
 
     def heard(self, state: Any, outcome: Any, seen: Rolled | None, *, lost: bool) -> Text:
-        """What was thrown, in words.
+        """Return what was thrown, in words.
 
         Parameters
         ----------
@@ -177,7 +177,7 @@ class Look(Generic[G]):
         return str(seen) if seen is not None and seen.faces else phrase(outcome)
 
     def ending(self, state: Any, action: Any, outcome: Any, payoff: Any) -> Text:
-        """The end of a play, from its last state, for the player to move.
+        """Return the end of a play, from its last state, for the player to move.
 
         Parameters
         ----------
@@ -258,11 +258,11 @@ class Look(Generic[G]):
         return found
 
     def seen(self, text: str) -> Rolled | None:
-        """The dice that a text of a state names, where the state itself does not keep them."""
+        """Return the dice that a text of a state names, where the state itself does not keep them."""
         return None
 
     def words(self, state: Any, action: Any, seen: Rolled | None = None) -> str:
-        """The words of an action in a state, which of a game with counters is an `At`."""
+        """Return the words of an action in a state, which of a game with counters is an `At`."""
         core, counters = parted(state)
         return spoken(self.act(core, action, seen).words, counters)
 
@@ -292,7 +292,7 @@ class Look(Generic[G]):
             if wanted and len(found) == 1:
                 return found[0]
         known = "; ".join(self.words(state, action, seen) for action in actions)
-        raise UnknownStateError(f"{text!r} is none of the actions here: {known}", value=text)
+        raise UnknownStateError(f"{text!r} is not an action here; the actions are: {known}", value=text)
 
     # --- about answers ----------------------------------------------------------------------------
 
@@ -309,11 +309,11 @@ class Look(Generic[G]):
         return None
 
     def summary(self, solution: Solution) -> list[str]:
-        """The strategy of an answer in a few lines, such as thresholds."""
+        """Return the strategy of an answer in a few lines, such as thresholds."""
         return []
 
     def tables(self, solution: Solution | None) -> list[Table]:
-        """The strategy of an answer as tables; without one, those that follow from the rules alone.
+        """Return the strategy of an answer as tables; without one, those that follow from the rules alone.
 
         Raises
         ------
@@ -341,11 +341,11 @@ class Look(Generic[G]):
         return []
 
     def policies(self) -> list[NamedPolicy]:
-        """The policies that this game knows by name."""
+        """Return the policies that this game knows by name."""
         return []
 
     def policy(self, name: str) -> Callable[[Any], Any] | None:
-        """The rule of a name such as ``hold-at:20``; None if the game knows no such name.
+        """Return the rule of a name such as ``hold-at:20``; None if the game knows no such name.
 
         Raises
         ------

@@ -108,16 +108,16 @@ class Act:
 
 
 def parted(state: Any) -> tuple[Any, Mapping[str, int]]:
-    """The core of a state, and the values of its counters."""
+    """Return the core of a state, and the values of its counters."""
     return (state.state, state.counters) if isinstance(state, At) else (state, {})
 
 
 def number(value: Any, counters: Mapping[str, int]) -> Any:
-    """A number, or an expression at these values of the counters."""
+    """Return a number, or an expression at these values of the counters."""
     return value.evaluate(dict(counters)) if isinstance(value, Expr) else value
 
 
 def spoken(text: Text, counters: Mapping[str, int]) -> str:
-    """A text with the values of the counters filled in."""
+    """Return a text with the values of the counters filled in."""
     pieces = text if isinstance(text, tuple) else (text,)
     return "".join(str(number(piece, counters)) for piece in pieces)

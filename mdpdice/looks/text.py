@@ -42,7 +42,7 @@ def spaced(name: str) -> str:
 
 
 def phrase(value: Any) -> str:
-    """An action or outcome in words: ``CrossOut("pair")`` is "cross out pair"."""
+    """Return an action or outcome in words: ``CrossOut("pair")`` is "cross out pair"."""
     fields = init_fields(value)
     if fields is not None:
         named = len(fields) > 1
@@ -97,7 +97,7 @@ def _written(value: Any, taken: frozenset[str], *, bare: bool, classes: bool = F
 
 
 def class_word(cls: type) -> str:
-    """The word of a class at the beginning of a text."""
+    """Return the word of a class at the beginning of a text."""
     return spaced(cls.__name__).replace(" ", "-")
 
 
@@ -148,7 +148,7 @@ class Reader:
         return self.made(head, {key: values[-1] for key, values in named.items()})
 
     def made(self, head: Any, fields: dict[str, Any]) -> Any:
-        """What a class, or a value, in front of some fields stands for."""
+        """Return what a class, or a value, in front of some fields stands for."""
         if head is ...:
             names = fields.keys()
             fitting = [cls for cls in self.classes.values() if names and names == set(init_names(cls) or ())]
@@ -224,7 +224,7 @@ class Reader:
             raise UnknownStateError(f"{shorten(text)}: {error}", value=self.text) from error
 
     def _name(self) -> str | None:
-        """The name in front of the next value."""
+        """Return the name in front of the next value."""
         name = self._take(r"\w+\s*=")
         return name and name[:-1].rstrip()
 

@@ -27,7 +27,7 @@ MOST_ROLLS = 100_000
 
 @attrs.frozen
 class Die:
-    """A die: its faces, their weights, and its name where it is no ordinary one; dice of one name are alike."""
+    """A die: its faces, their weights, and its name unless it is an ordinary one; dice of one name are alike."""
 
     faces: tuple[Any, ...] = (1, 2, 3, 4, 5, 6)
     weights: tuple[int, ...] = (1,) * 6
@@ -91,7 +91,7 @@ class Throw:
             yield tuple(face for roll, _ in rolled for face in roll), math.prod(ways for _, ways in rolled)
 
     def table(self, dist: Dist[Any]) -> dict[Any, list[tuple[tuple[Any, ...], int]]]:
-        """The rolls of every outcome with their weights, checked against the distribution that the rules declare.
+        """Return the rolls of every outcome with their weights, checked against the declared distribution.
 
         Raises
         ------
@@ -122,7 +122,7 @@ def remember(dist: Dist[T], throw: Throw) -> Dist[T]:
 
 
 def thrown(dist: Dist[Any]) -> Throw | None:
-    """The dice that a distribution was made of.
+    """Return the dice that a distribution was made of.
 
     Returns
     -------

@@ -26,7 +26,7 @@ def ask(function: Callable[..., Any], *args: Any, what: str, state: Any = None, 
 
 
 def raised_error(error: Exception, what: str, state: Any = None, action: Any = None) -> GameError:
-    """The error for a function of the user that raised, with what to write instead of an assignment."""
+    """Return the error for a function of the user that raised, with what to write instead of an assignment."""
     msg = f"{what} raised {type(error).__name__}: {error}"
     if isinstance(error, attrs.exceptions.FrozenInstanceError | dataclasses.FrozenInstanceError):
         msg = _assigned(error, what) or msg
@@ -34,7 +34,7 @@ def raised_error(error: Exception, what: str, state: Any = None, action: Any = N
 
 
 def _assigned(error: Exception, what: str) -> str:
-    """What to write instead of an assignment to a field of a frozen object; nothing if the traceback does not say."""
+    """Return what to write instead of an assignment to a frozen field; nothing if the traceback lacks it."""
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
@@ -56,7 +56,7 @@ def _assigned(error: Exception, what: str) -> str:
 
 
 def assigned_counter(name: str, value: Any) -> str:
-    """What to write instead of an assignment to a counter."""
+    """Return what to write instead of an assignment to a counter."""
     update = f"set({value!r})"
     if isinstance(value, Expr) and value.op in ("+", "-") and len(value.args) == 2:
         counter, added = value.args
@@ -66,7 +66,7 @@ def assigned_counter(name: str, value: Any) -> str:
 
 
 def undecorated(game: type, name: str) -> str:
-    """What is said to who gives parameters to a game that has none: that its annotations wait for attrs."""
+    """Return the message for parameters given to a game without any: its annotations need attrs."""
     annotated = vars(game).get("__annotations__", {})
     declared = [one for one, kind in annotated.items() if "ClassVar" not in str(kind)]
     if "__attrs_attrs__" in vars(game) or not declared:

@@ -53,7 +53,7 @@ def _admit(kind: type, state: Any) -> Getter:
 
 
 def hashing_error(error: Exception, found: Any, place: str = "") -> GameError:
-    """The error for a state or payoff of `found`, a node or a state, that cannot be looked up in a dictionary."""
+    """Return the error for an unhashable state or payoff in `found`, a node or a state."""
     if not (isinstance(error, TypeError) and "unhashable" in str(error)):
         return GameError(f"reading the node raised {type(error).__name__}: {error} (in hashing or comparing a state?)")
     wrong = next(((what, value) for what, value in _named_values(found) if not _hashable(value)), None)
@@ -80,7 +80,7 @@ _FROZEN = {
 
 
 def _named_values(found: Any) -> Iterator[tuple[str, Any]]:
-    """The states and payoffs in a node, and what they are; a state is one itself."""
+    """Yield the states and payoffs in a node, and what they are; a state is one itself."""
     todo = [found]
     while todo:
         one = todo.pop()
@@ -107,7 +107,7 @@ def _hashable(value: Any) -> bool:
 
 
 def not_an_edge_error(edge: Any) -> GameError:
-    """The error for something that stands where an edge should, with the remedy."""
+    """Return the error for something that stands where an edge should, with the remedy."""
     if edge is None:
         msg = "`then` returned None instead of an edge; return go(...), pass_to(...), roll(...) or end(...)"
     elif isinstance(edge, Decide):
@@ -129,7 +129,7 @@ def not_an_edge_error(edge: Any) -> GameError:
 
 
 def not_a_node_error(node: Any) -> GameError:
-    """The error for what `node` returned, with the remedy."""
+    """Return the error for what `node` returned, with the remedy."""
     got = "None (a missing return?)" if node is None else repr(node)
     if isinstance(node, Unavailable) or (isinstance(node, Conditional) and node.otherwise is None):
         got = "when(cond, edge) with a false condition, or with one that may fail; give it a third argument"
@@ -141,7 +141,7 @@ def not_a_node_error(node: Any) -> GameError:
 
 
 def _meant(value: Any, also: str = "") -> str:
-    """A question for whoever gave a state, a payoff or a distribution where an edge or a node belongs."""
+    """Return a question for whoever gave a state, a payoff or a distribution where an edge or a node belongs."""
     if isinstance(value, Dist):
         return "did you mean roll(dist, go)? "
     if value is None or callable(value) or isinstance(value, Option | Node | Expr) or not _hashable(value):

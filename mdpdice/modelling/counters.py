@@ -134,7 +134,7 @@ class FlagsValue(Expr):
         return flag_operation("any", self, self._mask(boxes or self.boxes))
 
     def count(self, among: Iterable[int | str] | None = None) -> Expr:
-        """Number of boxes that are set, among some or among all."""
+        """Count the boxes that are set, among some or among all."""
         return flag_operation("count", self, self._mask(self.boxes if among is None else among))
 
     def add(self, *boxes: int | str) -> Update:
@@ -157,7 +157,7 @@ class FlagsValue(Expr):
     def _mask(self, boxes: Iterable[Any]) -> int:
         mask = 0
         if isinstance(boxes, int | str) or not isinstance(boxes, Iterable):
-            raise GameError(f"{self!r}: {boxes!r} is no collection of boxes", value=boxes)
+            raise GameError(f"{self!r}: {boxes!r} is not a collection of boxes", value=boxes)
         for box in boxes:
             if isinstance(box, Expr):
                 msg = f"{self!r}[{box!r}]: a box is named by a number; choose between boxes with when()"
@@ -278,7 +278,7 @@ class Counter(_Declaration):
         start = values[0] if self._start is None else _ask(self._start, game, name, "start")
         first = whole_number(start)
         if first is None:
-            raise GameError(f"counter {name!r} starts at {start!r}, which is no whole number", value=start)
+            raise GameError(f"counter {name!r} starts at {start!r}, which is not a whole number", value=start)
         if first not in values:
             msg = f"counter {name!r} starts at {first}, outside its values {values}"
             raise GameError(msg, value=first, limit=values)
@@ -337,7 +337,7 @@ class Flags(_Declaration):
 
 
 def _ask(value: Any, game: Any, name: str, what: str) -> Any:
-    """A number or range that may depend on the game."""
+    """Return a number or range that may depend on the game."""
     if not callable(value):
         return value
     return ask(value, game, what=f"the {what} of counter {name!r}")

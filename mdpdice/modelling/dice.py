@@ -75,7 +75,7 @@ def pool(dice: Iterable[DistLike[object]], *, faces: Iterable[object] | None = N
     Parameters
     ----------
     dice : iterable of Dist
-        The dice, alike or not: ``pool([d6] * 6)``.  Dice that have to be told apart belong into
+        The dice, alike or not: ``pool([d6] * 6)``.  Dice that have to be told apart belong in
         pools of their own: ``product(pool(white), pool(red))``.
     faces : iterable, optional
         The faces that the entries of a count vector stand for, in order.  Default: all faces of all

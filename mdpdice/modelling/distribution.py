@@ -434,7 +434,7 @@ def _mixture(dists: list[Dist[U]], weights: Iterable[int], defect: Fraction, sou
 
 
 def refuse_vast(count: int, size: int, name: str, remedy: str) -> None:
-    """Refuse to make a distribution of so many outcomes, each of so many bytes, that it cannot fit in memory."""
+    """Reject a distribution of `count` outcomes of `size` bytes each where that cannot fit in memory."""
     # Where there is plenty of memory time is what runs out; and asking for it takes longer than making a small one.
     if count > FEW and count * (OUTCOME_BYTES + size) > available_bytes():
         msg = f"{name} would have {number_of(count)} outcomes, more than fit in memory; {remedy}"
@@ -442,7 +442,7 @@ def refuse_vast(count: int, size: int, name: str, remedy: str) -> None:
 
 
 def number_of(count: int) -> str:
-    """A number of things in digits, or roughly where there are very many."""
+    """Write a number of things in digits, or roughly where there are very many."""
     return f"{count:,}" if count < 10**15 else f"about 10^{int(math.log10(count))}"
 
 

@@ -54,7 +54,7 @@ _TUPLES: set[type] = {tuple}  # those of them whose getter is `as_tuple`
 
 
 def parts(kind: type) -> Getter:
-    """A function that gives the parts of a value of this type that take part in its equality."""
+    """Return a function that gives the parts of a value of this type that take part in its equality."""
     if kind in _GETTERS:
         return _GETTERS[kind]
     names: list[str] | None = None
@@ -79,17 +79,17 @@ def _attributes(names: tuple[str, ...], value: Any) -> tuple[Any, ...]:
 
 
 def as_tuple(value: Any) -> tuple[Any, ...]:
-    """The parts of a tuple."""
+    """Return the parts of a tuple."""
     return tuple(value)
 
 
 def as_set(value: Any) -> tuple[Any, ...]:
-    """The parts of a frozen set, in any order."""
+    """Return the parts of a frozen set, in any order."""
     return tuple(value)
 
 
 def no_parts(value: Any) -> tuple[Any, ...]:  # noqa: ARG001 - an atom has none
-    """The parts of a value that has none."""
+    """Return the parts of a value that has none."""
     return ()
 
 

@@ -225,7 +225,7 @@ class Expr:
         )
 
     def _truth(self) -> tuple[str, str]:
-        """What to write for the condition that Python would make of it, and for its opposite."""
+        """Return what to write for the condition that Python would make of it, and for its opposite."""
         return (str(self) if self.boolean else f"{self!r} != 0"), negation_text(self)
 
     def __hash__(self) -> int:
@@ -315,7 +315,7 @@ def flag_operation(op: str, flags: Expr, mask: int) -> Expr:
 
 
 def constant(value: Scalar) -> Expr:
-    """The expression that is always `value`, a finite number."""
+    """Return the expression that is always `value`, a finite number."""
     kind = _KINDS.get(type(value))
     if kind is None or (kind == RATIONAL and not is_own(value)):
         if isinstance(value, np.bool_):
@@ -324,7 +324,7 @@ def constant(value: Scalar) -> Expr:
             # A text may be a payoff, and is nothing to add to.
             return constant(own_number(None if isinstance(value, str) else value, "number"))
         except GameError as error:
-            msg = f"{value!r} is no number; expressions over counters are made of ints, Fractions, floats and counters"
+            msg = f"{value!r} is not a number; expressions are made of ints, Fractions, floats and counters"
             raise GameError(msg, value=value) from error
     if kind == FLOAT and not math.isfinite(value):
         raise GameError(f"{value!r} in an expression; numbers are finite", value=value)
@@ -339,7 +339,7 @@ def as_expr(value: Any) -> Expr:
 
 
 def least(*values: Any) -> Expr:
-    """The smallest of some numbers and expressions: `min`, for expressions.
+    """Return the smallest of some numbers and expressions: `min`, for expressions.
 
     Parameters
     ----------
@@ -350,7 +350,7 @@ def least(*values: Any) -> Expr:
 
 
 def most(*values: Any) -> Expr:
-    """The largest of some numbers and expressions: `max`, for expressions.
+    """Return the largest of some numbers and expressions: `max`, for expressions.
 
     Parameters
     ----------
@@ -379,7 +379,7 @@ def table(sequence: Sequence[Scalar] | Iterable[Scalar], index: Any) -> Expr:
         raise GameError(f"table() takes a list or tuple of numbers and an index, not {sequence!r}", value=sequence)
     at = as_expr(index)
     if at.kind > INT:
-        raise GameError(f"the index of table() is {at!r}, which is no whole number; use // to divide", value=index)
+        raise GameError(f"the index of table() is {at!r}, which is not a whole number; use // to divide", value=index)
     entries = [constant(entry) for entry in sequence]
     if not entries:
         raise GameError("table() of an empty sequence has nothing to look up", value=sequence)

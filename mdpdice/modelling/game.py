@@ -97,17 +97,17 @@ class Game(abc.ABC, Generic[S, A]):
 
     @abc.abstractmethod
     def node(self, state: S, /) -> Node[S, A]:
-        """What happens in a state; of a game with counters, in a core state whatever the counters are."""
+        """Return what happens in a state; in a game with counters, in a core state whatever the counters are."""
 
     def progress(self) -> Expr | tuple[Expr, ...] | None:
-        """What never decreases along an edge: an expression over counters, or several, the first most important.
+        """Return what never decreases along an edge: an expression over counters, or several, the first most important.
 
         A game with counters is solved by layers of equal progress, from the last to the first. None: it is inferred.
         """
         return None
 
     def unrolled(self) -> Game[At[S], A]:
-        """The same game with the counters inside its states, for whatever reads plain games.
+        """Return the same game with the counters inside its states, for whatever reads plain games.
 
         It is explored state by state, so it is the slow and simple way.
         """
@@ -116,7 +116,7 @@ class Game(abc.ABC, Generic[S, A]):
         return unroll_counters(self)
 
     def canonical(self, state: S) -> S:
-        """Representative of the states that symmetry makes equal to `state`; applied to every target."""
+        """Return the representative of the states that symmetry makes equal to `state`; applied to every target."""
         return state
 
     def estimate(self, state: S) -> float:
@@ -165,7 +165,7 @@ class Game(abc.ABC, Generic[S, A]):
         return moved
 
     def least_states(self) -> int | None:
-        """Number of states that play can surely come to, where the rules alone tell; else None.
+        """Return the number of states that play can surely come to, where the rules alone tell; else None.
 
         `mdpdice.explore` refuses at once a game with more of them than its `max_states`, instead of finding
         that out by exploring; states that `canonical` makes equal count once.
@@ -225,11 +225,11 @@ class ClassicMDP(Game[S, A]):
         return False
 
     def start(self) -> S:
-        """The initial state."""
+        """Return the initial state."""
         return self.initial()
 
     def node(self, state: S, /) -> Node[S, A]:
-        """An end, or a decision whose options are the transitions of the actions."""
+        """Return an end, or a decision whose options are the transitions of the actions."""
         if self.terminal(state):
             return end()
         return decide([(action, self._option(state, action)) for action in self._actions(state)])

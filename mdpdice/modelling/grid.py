@@ -48,7 +48,7 @@ class Axis:
         return np.where(before | behind, -1 if self.outside == "forbid" else -2, at)
 
     def place(self, wanted: int) -> int | None:
-        """The value that the counter takes where it would become `wanted`; None: it is forbidden."""
+        """Return the value that the counter takes where it would become `wanted`; None: it is forbidden."""
         values = self.values
         if wanted in values:
             return wanted
@@ -60,7 +60,7 @@ class Axis:
 
 
 def range_error(axis: Axis, wanted: int) -> CounterRangeError:
-    """The error for a counter that would become `wanted`."""
+    """Return the error for a counter that would become `wanted`."""
     values = axis.values
     if axis.outside != "error" or min(values[0], values[-1]) <= wanted <= max(values[0], values[-1]):
         remedy = f"which is between two of its values, {values}; change the step or the update"
@@ -72,17 +72,17 @@ def range_error(axis: Axis, wanted: int) -> CounterRangeError:
 
 
 def forbidden_error(axis: Axis, wanted: int) -> CounterRangeError:
-    """The error for a forbidden update of an edge that is no option, and so cannot be taken away."""
+    """Return the error for a forbidden update of an edge that is not an option, and so cannot be removed."""
     msg = (
-        f"counter {axis.name!r} would become {wanted}, outside its values, {axis.values}; outside='forbid' takes "
-        "options away, and this edge is no option of a decision: choose with when(condition, edge, edge), or "
+        f"counter {axis.name!r} would become {wanted}, outside its values, {axis.values}; outside='forbid' removes "
+        "options, and this edge is not an option of a decision: choose with when(condition, edge, edge), or "
         "declare outside='clip'"
     )
     return CounterRangeError(msg, value=wanted, limit=axis.values)
 
 
 def unknown_counter_error(name: str, known: Iterable[Axis]) -> GameError:
-    """The error for an update of a counter that the game does not have."""
+    """Return the error for an update of a counter that the game does not have."""
     names = ", ".join(axis.name for axis in known) or "none"
     msg = f"the game has no counter {name!r}; its counters are: {names}. Use self.{name} of the game itself"
     return GameError(msg, value=name)
@@ -123,7 +123,7 @@ class At(Generic[S]):
             value = counters.pop(axis.name, None)
             if value is None or value not in axis.values:
                 full_state(self, axes)
-                msg = f"state {self!r} is none of this game: {axis.name} has the values {axis.values}"
+                msg = f"{self!r} is not a state of this game: {axis.name} has the values {axis.values}"
                 raise UnknownStateError(msg, value=self)
             index = index * len(axis.values) + axis.values.index(value)
         if counters:
@@ -136,17 +136,17 @@ class At(Generic[S]):
 
 
 def full_state(state: object, axes: Iterable[Axis]) -> At[Any]:
-    """A state with a value for each counter of the game; else an UnknownStateError that shows what one looks like."""
+    """Return a state with a value for each counter; else raise an UnknownStateError that shows the form."""
     if why := misfit(state, [axis.name for axis in axes]):
         raise UnknownStateError(why, value=state)
     return cast("At[Any]", state)
 
 
 def misfit(state: object, names: Iterable[str]) -> str | None:
-    """Why something is no full state of a game with these counters, with what one looks like; None: it is one."""
+    """Return why something is not a full state of a game with these counters, and the form; None if it is one."""
     known = list(names)
     if not isinstance(state, At):
-        why = f"state {state!r} does not tell the counters"
+        why = f"state {state!r} has no counter values"
     else:
         given = state.counters
         lacking = [name for name in known if name not in given]
@@ -158,7 +158,7 @@ def misfit(state: object, names: Iterable[str]) -> str | None:
             near = difflib.get_close_matches(name, lacking, n=1)
             parts.append(f"there is no counter {name!r}" + (f", did you mean {near[0]!r}" if near else ""))
         if not unknown:
-            parts.append(f"it tells nothing of {' and '.join(lacking)}")
-        why = f"state {state!r} is none of this game: {'; '.join(parts)}"
+            parts.append(f"it lacks {' and '.join(lacking)}")
+        why = f"{state!r} is not a state of this game: {'; '.join(parts)}"
     form = ", ".join(["core", *(f"{name}=..." for name in known)])
     return f"{why}; a state of this game is At({form})"

@@ -14,7 +14,7 @@ class NoArithmetic:
 
     def _refused(self, other: Never) -> NoReturn:
         msg = (
-            "a distribution is no number; the sum of two dice is product(d6, d6).map(sum), and twice what one of them "
+            "a distribution is not a number; the sum of two dice is product(d6, d6).map(sum), twice what one of them "
             "shows is d6.map(lambda k: 2 * k)"
         )
         raise GameError(msg, value=other)

@@ -201,7 +201,7 @@ def go(state: S, *updates: Update, reward: Number | Expr = 0) -> Edge[S]:
         Changes of counters, such as ``self.points.add(5)``.  They are simultaneous; counters that
         are not named keep their values.
     reward : number or Expr
-        Paid on the way, computed from the counters before the updates.
+        Paid by this edge, computed from the counters before the updates.
 
     Raises
     ------
@@ -238,7 +238,7 @@ def pass_to(state: S, *updates: Update, reward: Number | Expr = 0) -> Edge[S]:
 
 
 def _checked(updates: tuple[Any, ...]) -> Updates:
-    """Updates of one edge, which are of different counters."""
+    """Check the updates of one edge, which are of different counters."""
     if len(updates) == 1 and type(updates[0]) is Update:
         return updates
     names: set[str] = set()
@@ -276,7 +276,7 @@ def roll(dist: Dist[T], then: Callable[[T], Edge[S]], *more: Never, reward: Numb
     Raises
     ------
     GameError
-        More than one distribution is given, or `then` is no function of one outcome.
+        More than one distribution is given, or `then` is not a function of one outcome.
     """
     __tracebackhide__ = True
     if more:
@@ -297,7 +297,7 @@ def roll(dist: Dist[T], then: Callable[[T], Edge[S]], *more: Never, reward: Numb
 
 
 def _misfit(then: Any, outcome: Any) -> str | None:
-    """Why something is no function of an outcome; None: it is one, or does not tell."""
+    """Return why something is not a function of an outcome; None if it is one, or may be."""
     if not callable(then):
         return f"roll() takes a function from an outcome to an edge, not {then!r}; write lambda k: go(k)"
     try:

@@ -36,7 +36,7 @@ def is_own(value: Any) -> bool:
 
 
 def own_number(value: Any, what: str) -> int | float | Fraction:
-    """A number, or a text such as "1/3", as one of Python's own, exactly; NaN and infinity are floats."""
+    """Return a number, or a text such as "1/3", as one of Python's own, exactly; NaN and infinity are floats."""
     if is_own(value):
         return value  # type: ignore[no-any-return]
     try:
@@ -79,7 +79,7 @@ def _read(text: str) -> float | Fraction:
 
 
 def finite_number(value: Any, what: str) -> int | float | Fraction:
-    """A number as one of Python's own, no larger than a float can be; else a RewardNotFiniteError."""
+    """Return a number as one of Python's own, no larger than a float can be; else a RewardNotFiniteError."""
     if type(value) is int and -_SAFE < value < _SAFE:
         return value
     number = own_number(value, what)
@@ -95,7 +95,7 @@ def finite_number(value: Any, what: str) -> int | float | Fraction:
 
 
 def exact_discount(value: Any) -> Fraction:
-    """The discount of a game."""
+    """Return the discount of a game."""
     try:
         return Fraction(finite_number(value, "discount"))
     except RewardNotFiniteError as error:
@@ -103,7 +103,7 @@ def exact_discount(value: Any) -> Fraction:
 
 
 def whole_number(value: Any) -> int | None:
-    """A whole number as an int of Python; None where it is none, as a bool is."""
+    """Return a whole number as an int of Python; None where it is none, as a bool is."""
     if isinstance(value, bool | np.bool_):
         return None
     try:
@@ -113,7 +113,7 @@ def whole_number(value: Any) -> int | None:
 
 
 def size(value: Any, what: str) -> float:
-    """A tolerance or a time as a float: at least 0, maybe infinite."""
+    """Return a tolerance or a time as a float: at least 0, maybe infinite."""
     number = _not_negative(value, what)
     try:
         return float(number)
@@ -122,7 +122,7 @@ def size(value: Any, what: str) -> float:
 
 
 def count(value: Any, what: str) -> int:
-    """A limit of what is counted as an int: the whole part of a number of at least 0."""
+    """Return a limit of what is counted as an int: the whole part of a number of at least 0."""
     return int(min(_not_negative(value, what), _UNLIMITED))
 
 
@@ -134,7 +134,7 @@ def _not_negative(value: Any, what: str) -> int | float | Fraction:
 
 
 def nearest_floats(values: Iterable[int | float | Fraction]) -> list[float]:
-    """The floats next to some values; an UnsupportedError where one is larger than every float."""
+    """Return the floats next to some values; an UnsupportedError where one is larger than every float."""
     try:
         return [float(number) for number in values]
     except OverflowError as error:
@@ -142,5 +142,5 @@ def nearest_floats(values: Iterable[int | float | Fraction]) -> list[float]:
 
 
 def too_large_error() -> UnsupportedError:
-    """The error for a value that is larger than every float, although all that is declared is smaller."""
+    """Return the error for a value that is larger than every float, although all that is declared is smaller."""
     return UnsupportedError("the value is too large for a float; measure rewards in larger units")

@@ -23,7 +23,7 @@ def number_text(number: Fraction | float) -> str:
 
 
 def discount_error(value: Any, *, shown: str | None = None) -> DiscountRangeError:
-    """The error for a discount outside (0, 1]; `shown` is how it was given, if not as its value shows."""
+    """Return the error for a discount outside (0, 1]; `shown` is how it was given, if not as its value shows."""
     if shown is None:
         shown = number_text(value) if isinstance(value, Fraction) else repr(value)
     remedy = "it is the factor for every decision, such as 0.95 or Fraction(95, 100)"

@@ -83,7 +83,7 @@ class Column:
         return cls(lambda: np.array(numerators, dtype=np.int64)[at], common, *bounds, defined)
 
     def flags(self, op: str, mask: int) -> Column:
-        """An operation on sets of boxes, which are the bits of the numbers."""
+        """Return an operation on sets of boxes, which are the bits of the numbers."""
         chosen = self.data & mask
         if op == "has":
             return Column(chosen == mask, defined=self.defined)
@@ -96,7 +96,7 @@ class Column:
         return Column(data, 1, 0, bound, self.defined)
 
     def over(self, denominator: int) -> Column:
-        """The same values over a multiple of the denominator."""
+        """Return the same values over a multiple of the denominator."""
         factor = denominator // self.denominator
         if factor == 1:
             return self
@@ -113,7 +113,7 @@ class Column:
         return self.denominator == 0 or (self.denominator == 1 and size <= _FLOAT_EXACT)
 
     def floats(self) -> Any:
-        """The nearest floats."""
+        """Return the nearest floats."""
         if self.denominator == 0:
             return self.data
         if self.denominator == 1:
@@ -141,7 +141,7 @@ _UFUNCS: dict[str, Callable[[Any, Any], Any]] = {
 
 
 def combine(op: str, columns: Sequence[Column]) -> Column:
-    """The value of an operation; an OverflowError where the numbers would leave int64."""
+    """Return the value of an operation; an OverflowError where the numbers would leave int64."""
     if op in ("&", "|"):
         return _logic(op, columns)
     result = columns[0]

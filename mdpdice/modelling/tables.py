@@ -81,11 +81,11 @@ class Table:
         return written.getvalue()
 
     def data(self) -> list[dict[str, Any]]:
-        """The rows as JSON objects."""
+        """Return the rows as JSON objects."""
         return [dict(zip(self.columns, row, strict=True)) for row in self.rows]
 
     def json(self) -> str:
-        """A JSON list with one object per row."""
+        """Return a JSON list with one object per row."""
         return json.dumps(self.data(), indent=1) + "\n"
 
     def text(self) -> list[str]:

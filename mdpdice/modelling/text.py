@@ -27,7 +27,7 @@ ITSELF = "state"
 
 
 def encode(value: Any) -> Any:
-    """A state or action as JSON data; an `UnknownStateError` if a part of it has no text."""
+    """Return a state or action as JSON data; an `UnknownStateError` if a part of it has no text."""
     if value is None or (isinstance(value, bool | int | float | str) and not isinstance(value, enum.Enum)):
         return value
     name = type(value).__name__
@@ -51,7 +51,7 @@ def encode(value: Any) -> Any:
 
 
 def decode(data: Any, classes: Mapping[str, type]) -> Any:
-    """The value that data of `json.loads` stand for, the inverse of `encode`; see `named_classes` for the classes.
+    """Return the value that data of `json.loads` stand for, the inverse of `encode`; see `named_classes`.
 
     An `UnknownStateError` if the data name another class, or do not describe one of these.
     """
@@ -95,7 +95,7 @@ _RATIONAL = re.compile(r"-?[0-9]{1,4000}(/0*[1-9][0-9]{0,4000})?")
 
 
 def shorten(text: str) -> str:
-    """The beginning of a long text, for messages."""
+    """Return the beginning of a long text, for messages."""
     return text if len(text) <= 200 else text[:200] + "..."
 
 
@@ -130,7 +130,7 @@ def named_classes(owner: type) -> dict[str, type]:
 
 
 def hints_of(cls: type) -> dict[str, Any]:
-    """The types of the fields of a class."""
+    """Return the types of the fields of a class."""
     try:
         return typing.get_type_hints(cls)
     except NameError:  # an annotation that exists for type checkers only
@@ -147,7 +147,7 @@ def init_names(cls: type) -> tuple[str, ...] | None:
 
 
 def init_fields(value: Any) -> dict[str, Any] | None:
-    """What a value was made of, by name; None: its class has no fields, or is an enum."""
+    """Return what a value was made of, by name; None: its class has no fields, or is an enum."""
     cls = type(value)
     names = None if isinstance(value, enum.Enum | At) else init_names(cls)
     if names is None:
@@ -157,7 +157,7 @@ def init_fields(value: Any) -> dict[str, Any] | None:
 
 
 def fields_of(state: Hashable) -> dict[str, Any]:
-    """What a state holds, by name: its counters, and its fields or those of its core state.
+    """Return what a state holds, by name: its counters, and its fields or those of its core state.
 
     A state or core state that has no fields is `ITSELF`.
     """

@@ -35,11 +35,11 @@ class Unrolled(Game[At[S], A], Generic[S, A]):
         self.discount = game.discount
 
     def start(self) -> At[S]:
-        """The game's start, with every counter at its own."""
+        """Return the game's start, with every counter at its own."""
         return At(self.game.start(), **{axis.name: axis.start for axis in self.axes})
 
     def node(self, state: At[S], /) -> Node[At[S], A]:
-        """What the game's node means at these counters."""
+        """Return what the game's node means at these counters."""
         core, values = state.state, dict(state.counters)
         found = self._nodes.get(core)
         if found is None:
@@ -60,11 +60,11 @@ class Unrolled(Game[At[S], A], Generic[S, A]):
         return Decide(node.actions, options, node.player)
 
     def estimate(self, state: At[S]) -> float:
-        """What the game itself guesses of the state, which it gets with its counters."""
+        """Return what the game itself guesses of the state, which it gets with its counters."""
         return self.game.estimate(cast("S", state))
 
     def _option(self, option: Any, values: dict[str, int]) -> Any:
-        """An option, or None where it is not available."""
+        """Return an option, or None where it is not available."""
         while type(option) is Conditional:
             if option.cond.evaluate(values):
                 option = option.then
@@ -75,7 +75,7 @@ class Unrolled(Game[At[S], A], Generic[S, A]):
         return self._edge(option, values) if type(option) in (Go, PassTo) else self._placed(option, values)
 
     def _placed(self, edge: Any, values: dict[str, int]) -> Any:
-        """An edge that cannot be left out, with all that it holds; what is no edge is left to the explorer."""
+        """Return an edge that cannot be left out, with all that it holds; the explorer judges what is not an edge."""
         open_nodes: list[tuple[Chance[Any], list[Any]]] = []
         while True:
             while type(edge) is Conditional and edge.otherwise is not None:
@@ -111,7 +111,7 @@ class Unrolled(Game[At[S], A], Generic[S, A]):
         return found
 
     def _edge(self, edge: Any, values: dict[str, int]) -> Edge[At[S]] | None:
-        """A move with its updates done; None if one of them is forbidden."""
+        """Return a move with its updates done; None if one of them is forbidden."""
         after = dict(values) if edge.updates else values
         for update in edge.updates:
             axis = self._axis.get(update.name)
@@ -128,17 +128,17 @@ class _SymmetricUnrolled(Unrolled[S, A]):
     """Apart from the others, since looking every target up takes time."""
 
     def canonical(self, state: At[S]) -> At[S]:
-        """The representative of the core state, with the same counters."""
+        """Return the representative of the core state, with the same counters."""
         return At(self.game.canonical(state.state), **state.counters)
 
 
 def unroll_counters(game: Game[S, A]) -> Unrolled[S, A]:
-    """The unrolled game, with the symmetry of the game if it has one."""
+    """Return the unrolled game, with the symmetry of the game if it has one."""
     return Unrolled(game) if type(game).canonical is Game.canonical else _SymmetricUnrolled(game)
 
 
 def _number(number: Any, values: dict[str, int]) -> Any:
-    """A payoff or reward at these counters."""
+    """Return a payoff or reward at these counters."""
     if not isinstance(number, Expr):
         return number
     value = number.evaluate(values)

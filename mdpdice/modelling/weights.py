@@ -122,7 +122,7 @@ def common_denominator(ratios: list[tuple[int, int]]) -> tuple[list[int], int]:
 
 
 def _ratio_of_weight(weight: Any, outcome: Any) -> tuple[int, int]:
-    """A weight as numerator and denominator, exactly."""
+    """Return a weight as numerator and denominator, exactly."""
     try:
         number = own_number(None if isinstance(weight, bool | np.bool_) else weight, "weight")
     except errors.GameError as error:
@@ -138,7 +138,7 @@ def _ratio_of_weight(weight: Any, outcome: Any) -> tuple[int, int]:
 
 
 def ratio_of_outcome(value: Any) -> tuple[int, int]:
-    """An outcome as numerator and denominator, exactly; bools are 0 and 1."""
+    """Return an outcome as numerator and denominator, exactly; bools are 0 and 1."""
     try:
         number = own_number(None if isinstance(value, str) else value, "outcome")
     except errors.GameError as error:

@@ -41,12 +41,12 @@ IMPORT_NUMBA_FROM_EDGES = 1_000_000
 
 
 def compiled(edges: int) -> bool:
-    """Whether to go through so many edges in a compiled loop (`mdpdice.networks.kernels`)."""
+    """Return whether to go through this many edges in a compiled loop (`mdpdice.networks.kernels`)."""
     return edges >= (COMPILE_FROM_EDGES if "numba" in sys.modules else IMPORT_NUMBA_FROM_EDGES)
 
 
 def read_only(values: Any, dtype: Any = None) -> Any:
-    """Make an array contiguous and read-only, as compiled loops want it; a copy only where there must be one."""
+    """Make an array contiguous and read-only, as compiled loops need it; copy only where it must be copied."""
     array = np.array(values, dtype=dtype, order="C", copy=None)
     if array.flags.writeable:
         # A caller may still hold a writeable view of what it passed; a private view is enough
@@ -58,27 +58,27 @@ def read_only(values: Any, dtype: Any = None) -> Any:
 
 # attrs converters; type checkers want them to be plain functions.
 def read_only_bytes(values: Any) -> NDArray[np.uint8]:
-    """The same with elements of uint8."""
+    """Return a read-only array of uint8."""
     return cast("NDArray[np.uint8]", read_only(values, np.uint8))
 
 
 def read_only_signs(values: Any) -> NDArray[np.int8]:
-    """The same with elements of int8."""
+    """Return a read-only array of int8."""
     return cast("NDArray[np.int8]", read_only(values, np.int8))
 
 
 def read_only_ints(values: Any) -> Ints:
-    """The same with elements of int64."""
+    """Return a read-only array of int64."""
     return cast("Ints", read_only(values, np.int64))
 
 
 def read_only_floats(values: Any) -> Floats:
-    """The same with elements of float64."""
+    """Return a read-only array of float64."""
     return cast("Floats", read_only(values, np.float64))
 
 
 def read_only_bools(values: Any) -> Bools:
-    """The same with elements of bool."""
+    """Return a read-only array of bool."""
     return cast("Bools", read_only(values, np.bool_))
 
 

@@ -97,7 +97,7 @@ def _check_numbers(net: Network) -> None:
         bad = int(np.flatnonzero(~((net.weight > 0) & (net.weight <= 1 + 1e-9)))[0])
         msg = f"probability {net.weight[bad]} is outside (0, 1]"
         if net.weight[bad] == 0:
-            msg += "; an edge that is never taken is no edge: leave it out, or use Network.from_choices"
+            msg += "; an edge that is never taken is not an edge: leave it out, or use Network.from_choices"
         raise errors.ProbabilityRangeError(msg, state=net.describe(int(net.source[bad])), value=float(net.weight[bad]))
     if at_chance.any():
         total = np.add.reduceat(net.weight, net.indptr[:-1][degree > 0])[at_chance[degree > 0]]
@@ -142,7 +142,7 @@ def _check_numerators(net: Network) -> None:
 
 
 def _sums(numbers: NDArray[Any], indptr: Ints) -> tuple[Floats, Floats]:
-    """The numbers as floats, NaN where they are none, and their sum over every node."""
+    """Return the numbers as floats, NaN where they are none, and their sum over every node."""
     try:
         parts = numbers.astype(np.float64, copy=False)
     except OverflowError:

@@ -37,7 +37,7 @@ class ChoiceArrays:
         return slice(int(self.branch_ptr[choice]), int(self.branch_ptr[choice + 1]))
 
     def where(self, choice: int) -> dict[str, Any]:
-        """State and action of a choice, as errors want them."""
+        """Return the state and action of a choice, as errors take them."""
         state = int(np.searchsorted(self.choice_ptr, choice, side="right")) - 1
         action = choice - int(self.choice_ptr[state]) if self.actions is None else self.actions[choice]
         return {"state": self.states[state], "action": action}
@@ -52,7 +52,7 @@ def write_edges(
     exact_of: Mapping[int, Fraction],
     reward_per: str,
 ) -> dict[str, Any]:
-    """The edges of a network: those of decisions, and then those of chance nodes, which follow the states.
+    """Return the edges of a network: those of decisions, and then those of chance nodes, which follow the states.
 
     No branch has probability 0, and states that are `ends` keep no choices.  Rewards belong to choices or branches, as
     `reward_per` says; `exact_of` has those that no float equals.
@@ -81,7 +81,7 @@ def write_edges(
     reward_array[edge_of[used]] = rewards[used]
 
     def edges(of_decisions: Any, of_branches: NDArray[Any]) -> NDArray[Any]:
-        """The edges of decisions and then those of chance nodes."""
+        """Return the edges of decisions and then those of chance nodes."""
         found = np.empty(n_edges, dtype=of_branches.dtype)
         found[:n_decision] = of_decisions
         found[n_decision:] = of_branches[inline]
@@ -111,7 +111,7 @@ def _write_large(
     *,
     per_branch: bool,
 ) -> dict[str, Any]:
-    """The same for floats alone, in one pass."""
+    """Do the same for floats alone, in one pass."""
     from mdpdice.networks import kernels
 
     n = len(arrays.states)

@@ -26,7 +26,7 @@ ROUNDING = 8 * 2.0**-53
 SUM_TOLERANCE = 1e-9
 """Largest distance of a sum from 1 that is normalised away, and recorded, unless something else is asked for."""
 RECHECK_UP_TO_ROWS = 1000
-"""Doubtful rows of probabilities up to which each is added up alone; for more, all rows are added up anew."""
+"""Doubtful rows of probabilities up to which each is added up alone; for more, all rows are added up again."""
 AT_ONCE = 1 << 20
 """Branches that are looked at together, where that takes arrays of the same size."""
 
@@ -71,7 +71,7 @@ def build(
     rewards, exact_of = _rewards(arrays, reward, reward_per)
     possible = np.asarray(numerator > 0, dtype=bool) if plain is None else None
     if possible is not None and not possible.all():
-        # A branch that cannot be taken is no edge of the graph.
+        # A branch that cannot be taken is not an edge.
         left = np.concatenate(([0], np.cumsum(possible)))
         if reward_per == "branch":
             rewards = rewards[possible]
@@ -107,7 +107,7 @@ def build(
 
 
 def _start_by_chance(network: Network, starts: Dist[int]) -> Network:
-    """The network with one more node, a chance node that leads to the states where play may start."""
+    """Return the network with one more node, a chance node that leads to the states where play may start."""
     size = len(starts.outcomes)
     more: dict[str, Any] = {
         "kind": [Kind.CHANCE],
@@ -211,7 +211,7 @@ class _Defects(NamedTuple):
 
 
 def _plain_rows(arrays: ChoiceArrays, probability: Any) -> _Defects | None:
-    """What rows of floats are off, if a large network was seen to have sound ones, in one pass."""
+    """Return what rows of floats are off, if a large network was seen to have sound ones, in one pass."""
     size = len(arrays.target)
     if not (_are_floats(probability) and probability.shape == (size,) and compiled(size)):
         return None
@@ -232,7 +232,7 @@ def _plain_rows(arrays: ChoiceArrays, probability: Any) -> _Defects | None:
 
 
 def _check(arrays: ChoiceArrays, ends: dict[int, Any], *, rows: bool) -> None:
-    """Refuse what is no model; unless `rows`, every row is known to have branches, to states that there are."""
+    """Reject what is not a model; unless `rows`, every row is known to have branches, to states that exist."""
     n = len(arrays.states)
     if rows and ((arrays.target < 0) | (arrays.target >= n)).any():
         branch = int(np.flatnonzero((arrays.target < 0) | (arrays.target >= n))[0])
@@ -274,7 +274,7 @@ def _repeated(names: Sequence[Hashable], state: Any) -> tuple[Any, Any] | None:
 
 
 def as_reward(value: Any, what: str, where: dict[str, Any]) -> Any:
-    """A finite number as it was meant, no larger than a float can be."""
+    """Return a finite number as it was meant, no larger than a float can be."""
     try:
         return finite_number(value, what)
     except errors.MdpDiceError as error:
@@ -352,7 +352,7 @@ def _probabilities(
 def _float_probabilities(
     arrays: ChoiceArrays, weight: NDArray[np.float64], tolerance: float
 ) -> tuple[NDArray[Any], NDArray[np.float64], tuple[str, ...]]:
-    """The same for floats, which are their own exact numerators; whole arrays at a time."""
+    """Do the same for floats, which are their own exact numerators; whole arrays at a time."""
     total = np.add.reduceat(weight, arrays.branch_ptr[:-1]) if arrays.n_choices else np.zeros(0)
     width = np.diff(arrays.branch_ptr)
     defect = np.abs(total - 1)
@@ -370,10 +370,10 @@ def _float_probabilities(
 
 
 def _defects(arrays: ChoiceArrays, weight: NDArray[np.float64]) -> _Defects:
-    """What the exact sums of float rows are off; three times 1/3 is less than 1, though not in floats."""
+    """Return what the exact sums of float rows are off; three times 1/3 is less than 1, though not in floats."""
     ptr = arrays.branch_ptr
     off = np.zeros(arrays.n_choices)
-    # Some rows at a time, so that there is no second copy of a large array.
+    # A few rows at a time, so that no second copy of a large array is made.
     first = 0
     while first < arrays.n_choices:
         last = max(first + 1, int(np.searchsorted(ptr, ptr[first] + AT_ONCE, side="right")) - 1)
@@ -408,7 +408,7 @@ def _defect(arrays: ChoiceArrays, weight: NDArray[np.float64], choice: int) -> f
 
 
 def _repairs(arrays: ChoiceArrays, defects: _Defects) -> tuple[str, ...]:
-    """A warning about choices whose rows do not sum to 1."""
+    """Return a warning about choices whose rows do not sum to 1."""
     if not defects.rows:
         return ()
     place = arrays.where(defects.worst)

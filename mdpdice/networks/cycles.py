@@ -9,7 +9,7 @@ from mdpdice.networks.network import Network
 
 
 def cycle_error(name: str, problem: Network, nodes: list[int]) -> CycleError:
-    """The error of a solver that cannot go round a cycle of these nodes, which are given in order."""
+    """Return the error of a solver that cannot solve a cycle, whose nodes are given in order."""
     states: list[Any] = [problem.state_of(node) for node in nodes if problem.node_state[node] >= 0]
     # Inline nodes have no state; they are described only where the cycle has nothing else.
     states = states or [problem.describe(node) for node in nodes[:5]]

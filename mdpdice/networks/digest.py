@@ -1,6 +1,6 @@
 """What two networks have in common that are the same problem: the hash of their canonical arrays.
 
-Names of states and actions are no part of it, nor is what was repaired while a network was made.
+Names of states and actions are not part of it, nor is what was repaired while a network was made.
 """
 
 from __future__ import annotations

@@ -82,7 +82,7 @@ def write_network(network: Network, path: str | os.PathLike[str], game: Game[Any
 
 
 def network_members(network: Network, states: Any, actions: Any, *, shown: bool = False) -> dict[str, NDArray[Any]]:
-    """The members of an archive that hold a network, given its names as JSON data."""
+    """Return the members of an archive that hold a network, given its names as JSON data."""
     exact = network.numerator.dtype == object
     header = {
         "format": FORMAT,
@@ -143,7 +143,7 @@ class NetworkFile(Archive):
         self.classes = {} if game is None else named_classes(type(game))
 
     def network(self, members: dict[str, NDArray[Any]]) -> Network:
-        """The network of the members."""
+        """Return the network of the members."""
         header = read_header(self, members, FORMAT, VERSION, _HEADER, older={"sense": "max"})
         fields: dict[str, Any] = {name: header[name] for name in ("start", "horizon", "sense", "averaged")}
         with self.part("warnings"):
@@ -181,7 +181,7 @@ class NetworkFile(Archive):
         return network
 
     def names(self, members: dict[str, NDArray[Any]], field: str, read: Callable[[Any], Hashable]) -> list[Hashable]:
-        """The names in a member, each made by `read`."""
+        """Return the names in a member, each made by `read`."""
         with self.part(field):
             data = json.loads(members[field].tobytes())
             if not isinstance(data, list):
@@ -194,7 +194,7 @@ class NetworkFile(Archive):
         raise unknown
 
     def name(self, data: Any) -> Hashable:
-        """A state or action; its text, as the game's look writes it, where there is no game to read it."""
+        """Return a state or action; its text, as the game's look writes it, where there is no game to read it."""
         try:
             name: Hashable = decode(data, self.classes)
         except UnknownStateError:

@@ -1,7 +1,7 @@
 """Compiled passes over the arrays of large networks, as they are made and checked.
 
-Each of them reads everything once, where whole-array arithmetic reads it a dozen times.  They only tell what is beyond
-doubt: of anything else `mdpdice.networks.checks` and `mdpdice.networks.choices` judge, by the same rules, and
+Each of them reads everything once, where whole-array arithmetic reads it a dozen times.  They accept what is beyond
+doubt; the rest is judged by `mdpdice.networks.checks` and `mdpdice.networks.choices`, by the same rules, and
 say what is wrong.
 
 Calling them imports numba; see `mdpdice.networks.arrays.compiled` for when that pays.
@@ -27,7 +27,7 @@ def decided_edges(
     kind: Kinds, indptr: Ints, dst: Ints, weight: Floats, reward: Floats, sign: Ints, payoff: Floats,
     state_node: Ints, node_state: Ints,
 ) -> int:  # fmt: skip
-    """Number of edges of decisions if everything is as `mdpdice.networks.checks` wants it, -1 if there is a doubt.
+    """Count the edges of decisions; -1 if there is any doubt that `mdpdice.networks.checks` accepts them.
 
     The arrays have the right lengths.
     """
@@ -85,7 +85,7 @@ def waits_twice(indptr: Ints, dst: Ints, step: Bools) -> Number:
 def rows_are_plain(
     branch_ptr: Ints, target: Ints, weight: Floats, n: int, unsure: Ints
 ) -> tuple[Number, int, int, float, int]:
-    """Whether rows of floats are beyond doubt: positive probabilities that sum to 1, of states that there are.
+    """Return whether rows of floats are beyond doubt: positive probabilities that sum to 1, of states that exist.
 
     And how many rows do not sum to 1, exactly, which one is off most, by how much, and of how many that takes more
     digits than are looked at here.  The first of these are written into `unsure`.

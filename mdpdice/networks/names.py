@@ -1,4 +1,4 @@
-"""Where the nodes and edges of a network are, what they are called, and who has a name."""
+"""The names of nodes and edges of a network, and how they are found."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class Names:
         return np.concatenate(([0], np.cumsum(np.where(self.decides, np.diff(self.indptr), 0))))
 
     def index_of(self, state: Hashable) -> int | None:
-        """Number of a state; None if play cannot come to it."""
+        """Return the number of a state; None if play cannot come to it."""
         try:
             if isinstance(self.states, range | NamedStates):
                 index: int | None = self.states.index(cast("int", state))
@@ -82,12 +82,12 @@ class Names:
         return index if index is not None and same_kind(self.states[index], state) else None
 
     def node_of(self, state: Hashable) -> int:
-        """Node of a state; where it cannot be reached an `UnknownStateError` lists states like it."""
+        """Node of a state; where it cannot be reached an `UnknownStateError` lists similar ones."""
         index = self.index_of(state)
         if index is None:
             near = ", ".join(repr(s) for s in self.nearest(state))
             why = self._misfit(state) or f"state {state!r} is not in this network"
-            raise UnknownStateError(f"{why}; states like it: {near}", value=state)
+            raise UnknownStateError(f"{why}; similar states: {near}", value=state)
         return int(self.state_node[index])
 
     def value_node_of(self, state: Hashable) -> int:
@@ -96,12 +96,12 @@ class Names:
         Actions are those of the representative, so decisions are looked up by `node_of`.
         """
         if self.canonical is not None and self.index_of(state) is None:
-            with contextlib.suppress(Exception):  # what is no state of the game may break its function
+            with contextlib.suppress(Exception):  # what is not a state of the game may break its function
                 state = self.canonical(state)
         return self.node_of(state)
 
     def _misfit(self, state: Hashable) -> str | None:
-        """Why something is no state of a game with counters, of which this is the network."""
+        """Return why something is not a state of the game with counters that this network was made from."""
         states = self.states
         if isinstance(states, NamedStates):
             return states.misfit(state)
@@ -125,7 +125,7 @@ class Names:
         return None if index < 0 else self.states[index]
 
     def action_of(self, edge: int) -> Hashable:
-        """Action of an edge of a decision node; an `UnknownStateError` if it is none."""
+        """Return the action of an edge of a decision node; an `UnknownStateError` if it is not one."""
         node = int(np.searchsorted(self.indptr, edge, side="right")) - 1
         if not 0 <= edge < len(self.dst) or not self.decides[node]:
             raise UnknownStateError(f"edge {edge} is not an edge of a decision", value=edge)
@@ -143,7 +143,7 @@ class Names:
         raise UnknownStateError(msg, state=self.describe(node), action=action)
 
     def describe(self, node: int) -> Any:
-        """The state of a node, or words that tell which inline node it is."""
+        """Return the state of a node, or words that say which inline node it is."""
         state = self.state_of(node)
         if state is not None:
             return state

@@ -98,8 +98,8 @@ class Network(Names):
     total : Fraction
         Sum of the payoffs of the two sides of a `pass_to` edge.
     sense : {"max", "min"}
-        What the player to move wants of the total unless an objective says otherwise; MIN nodes are those of the
-        other player.  It is no part of the `digest`.
+        Whether the player to move maximises or minimises, unless an objective says otherwise; MIN nodes are those of
+        the other player.  It is not part of the `digest`.
     numerator : ndarray, shape (E,)
         Exact weights: the probability of edge ``e`` is its numerator over the
         sum of the numerators of its node.  int64, object (int) or float64.
@@ -120,7 +120,7 @@ class Network(Names):
         their mean.  Values are the same; distributions of totals are lost.
     canonical : callable, optional
         `Game.canonical` of a game with symmetries, whose states here are representatives.
-        It is no part of the problem: not of its `digest`, nor of its files.
+        It is not part of the problem: neither of its `digest` nor of its files.
     """
 
     kind: NDArray[np.uint8] = attrs.field(converter=read_only_bytes)
@@ -178,7 +178,7 @@ class Network(Names):
         return both or bool(self.sign.min(initial=1) < 0)
 
     def keep_edges(self, edges: Ints, **changes: Any) -> Network:
-        """The network with some of its edges alone; a node that loses all of its edges becomes an end.
+        """Return the network with some of its edges alone; a node that loses all of its edges becomes an end.
 
         Parameters
         ----------
@@ -345,7 +345,7 @@ class Network(Names):
         Parameters
         ----------
         path : path
-            By custom it ends in ``.npz``.
+            Usually ending in ``.npz``.
         game : Game, optional
             Its look writes the states, where their classes have no text of their own.
 
@@ -382,7 +382,7 @@ class Network(Names):
         return read_network(path, game)
 
     def to_networkx(self) -> nx.MultiDiGraph:
-        """The network as a `networkx.MultiDiGraph` of small pieces for drawing and analysis.
+        """Return the network as a `networkx.MultiDiGraph` of small pieces for drawing and analysis.
 
         Nodes carry ``kind``, ``state``, ``payoff``; edges ``weight``,
         ``reward``, ``sign``, ``step`` and, on decisions, ``action``.
@@ -393,7 +393,7 @@ class Network(Names):
 
 
 def edge_fields(network: Network, edges: Ints) -> dict[str, Any]:
-    """What some edges are worth and how likely they are, for `attrs.evolve`; an edge may stand there often."""
+    """Return what some edges are worth and how likely they are, for `attrs.evolve`; an edge may stand there often."""
     names = ("weight", "reward", "sign", "step", "numerator")
     found = {name: getattr(network, name)[edges] for name in names}
     return {**found, "exact_rewards": moved_numbers(network.exact_rewards, edges)}

@@ -59,7 +59,7 @@ def ordered_components(indptr: Ints, dst: Ints, keep: Bools | None = None) -> tu
 def ranked_components(
     indptr: Ints, dst: Ints, keep: Bools | None, chance: Bools, rank: Ints
 ) -> tuple[Ints, Ints, Ints, bool]:
-    """The same, and ranks that show that play always comes to an end, if they are quickly found.
+    """Do the same, and find ranks that show that play always ends, if they are quickly found.
 
     `rank`, int64 of shape (N,), or (0,) where nobody asks, is 0 at ends, and -1 elsewhere.  It becomes, where play
     always ends, a number that falls along every edge of a decision and some edge of every chance node; then no edge

@@ -53,13 +53,13 @@ SPARSE = 8
 ROUNDS = 6
 """Rounds of iterative refinement."""
 STEPS, STEPS_AT_ONCE = 2000, 64
-"""Steps of BiCGSTAB in one round, and most of those between two looks at the clock."""
+"""Steps of BiCGSTAB in one round, and most of those between two checks of the time."""
 AT_ONCE = 1 << 25
-"""Edges that are read between two looks at the clock: about a tenth of a second."""
+"""Edges that are read between two checks of the time: about a tenth of a second."""
 
 
 def solve_chain(operator: Operator, *, stochastic: bool = False, loose: float = 0.0) -> Floats:
-    """The value of every node of a chain whose plays all stop or are discounted, float64 of shape (N,).
+    """Return the value of every node of a chain whose plays all stop or are discounted, float64 of shape (N,).
 
     It is as exact as floats allow, and NaN or wrong where a component is too close to singular, so have it certified.
     The coefficients of a node are probabilities that sum to 1 if `stochastic`.  Where a component is solved by
@@ -118,7 +118,7 @@ def eliminate(matrix: Floats, leave: Floats, right: Floats) -> Floats:
     for k in range(len(right) - 1, -1, -1):
         away = leave[k] + matrix[k, :k].sum()
         if not away > 0:
-            # A class that is never left; what it pays cannot be told here.
+            # A class that is never left; what it pays is unknown here.
             matrix[k, :k], right[k], leave[k] = 0.0, 0.0, 1.0
             continue
         matrix[k, :k] /= away
@@ -199,7 +199,7 @@ def _solve_narrow(chances: Any, right: Floats) -> Floats | None:
 
 
 def matrix_rows(matrix: Any) -> tuple[Any, Any, Floats]:
-    """Arrays of a csr_array as `compiled_bicgstab` wants them."""
+    """Arrays of a csr_array as `compiled_bicgstab` takes them."""
     indices = matrix.indices.view(np.uint32 if matrix.indices.itemsize == 4 else np.uint64)
     return matrix.indptr, indices, matrix.data
 

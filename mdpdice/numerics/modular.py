@@ -1,7 +1,7 @@
 """Sparse triangular factors modulo a prime: the compiled part of exact linear systems.
 
 A residue is an int64 in ``0 .. PRIME - 1``.  The product of two residues needs 100 bits; only its low 64
-bits are computed, and the quotient by `PRIME` in floats tells which multiple to take away from them.
+bits are computed, and the quotient by `PRIME` in floats gives the multiple to subtract from them.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ PRIME = 2**50 - 27
 
 @njit
 def product(a: Number, b: Number) -> Number:
-    """``a * b`` modulo `PRIME`."""
+    """Return ``a * b`` modulo `PRIME`."""
     quotient = np.int64(np.float64(a) * np.float64(b) / np.float64(PRIME))
     rest = a * b - quotient * PRIME  # both wrap around, their difference is small
     while rest < 0:

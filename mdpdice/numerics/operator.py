@@ -45,9 +45,9 @@ class Operator:
         return (self.rows,)
 
     def plays(self) -> Operator:
-        """The operator whose fixed point is the longest expected play, counted in nodes before the end.
+        """Return the operator whose fixed point is the longest expected play, counted in nodes before the end.
 
-        Everybody plays for time: ``w(i)`` is 0 at an end, else 1 plus the largest (decision) or mean (chance)
+        All players play for time: ``w(i)`` is 0 at an end, else 1 plus the largest (decision) or mean (chance)
         ``|coef| w``, so that ``w - P w >= 1`` for every policy; bounds are made of this ``w``.
         """
         moves = self.indptr[1:] > self.indptr[:-1]
@@ -59,7 +59,7 @@ class Operator:
 
 
 def bellman(problem: Network) -> Operator:
-    """The Bellman operator of a canonical problem (`total` 0, its horizon left to the caller)."""
+    """Return the Bellman operator of a canonical problem (`total` 0, its horizon left to the caller)."""
     coef = problem.weight * problem.sign
     if problem.discount != 1:
         coef[problem.step] *= problem.factor
@@ -73,7 +73,7 @@ def bellman(problem: Network) -> Operator:
 
 
 def bellman_in_order(problem: Network, order: Ints) -> Operator:
-    """The same operator, node ``k`` being node ``order[k]``: sweeps in that order read memory in one direction."""
+    """Renumber the operator, node ``k`` being ``order[k]``: sweeps then read memory in one direction."""
     from mdpdice.numerics.kernels import bellman as kernels
 
     n, m = problem.n_nodes, problem.n_edges
@@ -88,7 +88,7 @@ def bellman_in_order(problem: Network, order: Ints) -> Operator:
 
 
 def rows_of(problem: Network) -> Problem:
-    """The arrays of a problem as kernels take them."""
+    """Return the arrays of a problem as kernels take them."""
     from mdpdice.numerics.kernels.bellman import Problem
 
     rows = problem.kind, unsigned(problem.indptr), unsigned(problem.dst)
@@ -96,7 +96,7 @@ def rows_of(problem: Network) -> Problem:
 
 
 def unsigned(nodes: Ints) -> NDArray[np.uint64]:
-    """Node numbers as the kernels want them."""
+    """Return node numbers as the kernels take them."""
     return read_only_ints(nodes).view(np.uint64)
 
 

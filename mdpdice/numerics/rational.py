@@ -1,6 +1,6 @@
 """The value of a chain in rational numbers: elimination component by component.
 
-The back-end `exact` has an elimination of its own, made for large systems.  What a policy is worth is found here
+The solver `exact` has an elimination of its own, made for large systems.  What a policy is worth is found here
 without it, so that one can be held against the other.
 """
 
@@ -13,7 +13,7 @@ from mdpdice.numerics import graph
 
 
 def solve_exactly(chain: Network) -> list[Fraction]:
-    """The exact value of every node of a chain of `total` 0 whose plays all stop or are discounted."""
+    """Return the exact value of every node of a chain of `total` 0 whose plays all stop or are discounted."""
     value = [Fraction(0)] * chain.n_nodes
     label, order, ptr = graph.ordered_components(chain.indptr, chain.dst)
     cyclic = graph.cyclic_components(chain.indptr, chain.dst, label)

@@ -20,7 +20,7 @@ _COMPONENTS: WeakKeyDictionary[Network, tuple[Ints, Ints, Ints]] = WeakKeyDictio
 def ending_ranks(network: Network) -> Ints | None:
     """Ranks that fall along every option and along some edge of every chance node, 0 at ends; None if there are none.
 
-    They show that every play ends, whatever is done.  They are found once for a network, since reductions, back-ends
+    They show that every play ends, whatever is done.  They are found once for a network, since reductions, solvers
     and bounds all want to know.
     """
     if network not in _RANKS:
@@ -43,10 +43,10 @@ def _keep_ranks(network: Network, rank: Ints) -> None:
 def components(network: Network) -> tuple[Ints, Ints, Ints]:
     """Label of every node, order and ptr of `mdpdice.numerics.graph.ordered_components`.
 
-    They are found once for a network: the choice of a back-end, the back-end and the bounds want them.
+    They are found once for a network: the choice of a solver, the solver and the bounds want them.
     """
     if network not in _COMPONENTS:
-        # Ranks are found on the way, where somebody may ask for them.
+        # Ranks come with the search, where they may be needed.
         rank = _unranked(network) if network.discount == 1 else np.zeros(0, dtype=np.int64)
         chance = network.kind == Kind.CHANCE
         *found, whole = ranked_components(network.indptr, network.dst, None, chance, rank)
@@ -110,7 +110,7 @@ def settling_ranks(indptr: Ints, dst: Ints, chance: Bools, goal: Bools) -> tuple
     """Ranks of the nodes from which plays may come to stay before they meet a goal, and those where they may stay.
 
     The rank falls along every edge of a decision, and some edge of a chance node; the nodes of an end component have
-    one rank, since they are taken together, so that outside them no play goes round for ever.  It is -1 at goals and
+    one rank, since they are taken together, so that outside them no play cycles for ever.  It is -1 at goals and
     wherever some policy is sure to come to one.  Plays may stay in end components, and at ends.
     """
     source = np.repeat(np.arange(len(chance)), np.diff(indptr))

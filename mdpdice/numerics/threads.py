@@ -19,7 +19,7 @@ def threads() -> int:
 
 
 def workers() -> ThreadPoolExecutor:
-    """A thread for every processor, for `in_parallel`: one pool for many layers, which are often small."""
+    """Return a thread for every processor, for `in_parallel`: one pool for many layers, which are often small."""
     return ThreadPoolExecutor(threads())
 
 

@@ -1,1 +1,1 @@
-"""What counts, and its reduction to the canonical problem that back-ends solve."""
+"""What counts, and its reduction to the canonical problem that solvers solve."""

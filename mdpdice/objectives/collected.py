@@ -39,7 +39,7 @@ MOST_EDGES = 16_000_000
 
 
 def pay_at_the_end(network: Network, objective: OfPayoff) -> Network:
-    """The network, without `pass_to`, whose ends pay what the whole payoff is worth, less what payoff 0 would be."""
+    """Return the network, without `pass_to`, whose ends pay the worth of the whole payoff, less that of 0."""
     name, sense = type(objective).__name__, objective.wanted(network)
     if network.discount < 1:
         msg = f"{name} needs the whole payoff, and this network discounts it; use Total, or a game without a discount"
@@ -68,7 +68,7 @@ def pay_at_the_end(network: Network, objective: OfPayoff) -> Network:
 def _with_sums(
     network: Network, top: Callable[[int, Fraction], int | None], name: str
 ) -> tuple[Network, list[int], int]:
-    """The network without rewards whose nodes stand once for every sum, the sum of every node, and its unit."""
+    """Return the network without rewards whose nodes stand once for every sum, the sum of every node, and its unit."""
     if network.averaged:
         raise UnsupportedError(
             f"{name} needs the rewards themselves, and this network holds means of rewards that differ; give it the "
@@ -137,7 +137,7 @@ class _Sums:
         return self.limit is not None and collected >= self.limit
 
     def network(self, least: Fraction) -> Network:
-        """The network of the pairs; where a sum settles it all, play ends with the least payoff."""
+        """Return the network of the pairs; where a sum settles it all, play ends with the least payoff."""
         net = self.before
         old, edges = np.array(self.nodes, dtype=np.int64), np.array(self.edges, dtype=np.int64)
         settled = np.array([self.settled(one) for one in self.sums])
@@ -166,7 +166,7 @@ class _Sums:
         )
 
     def _states(self, old: Ints) -> tuple[list[At[Any]], Ints, Ints]:
-        """The states with their sums, the node of each, and the state of every node."""
+        """Return the states with their sums, the node of each, and the state of every node."""
         net = self.before
         numbers: dict[tuple[int, int], int] = {}
         nodes: list[int] = []
@@ -226,7 +226,7 @@ def _ending(network: Network, gains: Bools, name: str) -> Network:
     if leaving.any():
         node = int(source[np.argmax(leaving)])
         msg = (
-            f"{name} of rewards on the way, where a player may go round for ever after some were collected; give the "
+            f"{name} of rewards during the play, where a player may go on for ever after collecting some; give the "
             "play an end there, or count the points in the state and pay them with end(...)"
         )
         raise UnsupportedError(msg, state=network.describe(node))

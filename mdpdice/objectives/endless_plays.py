@@ -25,7 +25,7 @@ def _plays_may_not_end(network: Network) -> bool:
 
 
 def _endless(network: Network) -> tuple[Ints, Bools, Bools, bool]:
-    """The end components, the edges inside of them, the nodes of those that collect, and whether others pay."""
+    """Return the end components, the edges inside of them, the nodes of those that collect, and whether others pay."""
     component = end_components(network.indptr, network.dst, network.kind == Kind.CHANCE)
     source = network.source
     inside = (component[source] >= 0) & (component[source] == component[network.dst])
@@ -82,7 +82,7 @@ def drop_infinite(network: Network, because: Because = "collects") -> Lowering |
 
 
 def _infinite_policy(network: Network, component: Ints, rich: Bools, infinite: Bools, inside: Bools) -> Ints:
-    """A policy under which the total is infinite from every infinite node: go to a positive edge, for ever again."""
+    """Return a policy with an infinite total from every infinite node: go to a positive edge, again and again."""
     edges = np.flatnonzero(inside & rich[network.source])
     paid = edges[network.reward[edges] > 0]
     _, first = np.unique(component[network.source[paid]], return_index=True)
@@ -97,7 +97,7 @@ def _infinite_policy(network: Network, component: Ints, rich: Bools, infinite: B
 
 
 def missing_policy(network: Network, goal: Bools) -> Ints:
-    """A policy that misses the goal with positive probability wherever some policy does; -1 elsewhere.
+    """Return a policy that misses the goal with positive probability wherever some policy does; -1 elsewhere.
 
     It goes to an end that is no goal, or to a place where play can stay, and stays there.
     """

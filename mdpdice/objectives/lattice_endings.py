@@ -17,7 +17,7 @@ Endings: TypeAlias = Mapping[int, Sequence[tuple[Expr, Expr]]]
 
 
 def end_where(lattice: Lattice, endings: Endings) -> Lattice:
-    """The lattice whose plays end in some states where a condition holds.
+    """Return the lattice whose plays end in some states where a condition holds.
 
     In front of each of these states comes a switch, which has its name: it leads to an end or to what was there.
     """
@@ -81,7 +81,7 @@ def end_where(lattice: Lattice, endings: Endings) -> Lattice:
 
 
 def _guard(guards: list[Expr], condition: Expr) -> int:
-    """Number of a guard, -1 for one that always holds."""
+    """Return the number of a guard, -1 for one that always holds."""
     if condition.value is True:
         return -1
     guards.append(condition)

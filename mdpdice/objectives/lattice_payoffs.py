@@ -35,7 +35,7 @@ MOST_VALUES = 1 << 20
 
 
 def pay_worth(lattice: Lattice, objective: OfPayoff, run: Run) -> tuple[Lattice, bool]:
-    """The lattice whose ends pay what the whole payoff is worth, and whether an endless play is worth something."""
+    """Return the lattice whose ends pay the worth of the whole payoff, and whether an endless play has a worth."""
     refuse_pass_to(lattice, objective)
     if not (lattice.reward >= 0).any():
         return _with_worths(lattice, objective, as_expr(0), 1, 0), bool(objective.worth(Fraction(0)))
@@ -47,7 +47,7 @@ def pay_worth(lattice: Lattice, objective: OfPayoff, run: Run) -> tuple[Lattice,
     unit = math.lcm(*(_denominator(lattice.rewards[at]) for at in used))
     paid = {at: _whole(lattice.rewards[at], unit, objective) for at in used}
     if any(_values(lattice, one, objective).min(initial=0) < 0 for one in paid.values()):
-        _refuse(objective, "rewards below 0 are paid on the way")
+        _refuse(objective, "some rewards during the play are below 0")
     floor = min([Fraction(0), *(_least(lattice, expr, objective) for expr in _payoffs(lattice))])
     top = objective.top(unit, floor)
     last = _largest_sum(lattice, paid, objective, run) if top is None else max(0, top)
@@ -71,7 +71,7 @@ def _refuse(objective: OfPayoff, why: str) -> NoReturn:
 
 
 def _with_counter(lattice: Lattice, paid: dict[int, Expr], last: int) -> Lattice:
-    """The lattice that counts its rewards instead of paying them."""
+    """Return the lattice that counts its rewards instead of paying them."""
     collected = CounterValue(COLLECTED)
     updates = list(lattice.updates)
     known: dict[tuple[int, int], int] = {}
@@ -100,7 +100,7 @@ def _with_counter(lattice: Lattice, paid: dict[int, Expr], last: int) -> Lattice
 
 
 def _largest_sum(lattice: Lattice, paid: dict[int, Expr], objective: OfPayoff, run: Run) -> int:
-    """The largest sum of rewards that a play can collect."""
+    """Return the largest sum of rewards that a play can collect."""
     moves = (lattice.kind != Kind.END) & (lattice.indptr[1:] > lattice.indptr[:-1])
     greedy = attrs.evolve(
         lattice,
@@ -118,13 +118,13 @@ def _largest_sum(lattice: Lattice, paid: dict[int, Expr], objective: OfPayoff, r
 
 
 def _payoffs(lattice: Lattice) -> Iterator[Expr]:
-    """The payoffs of the ends; 0 has no expression of its own."""
+    """Yield the payoffs of the ends; 0 has no expression of its own."""
     for number in np.unique(lattice.payoff[lattice.kind == Kind.END]).tolist():
         yield as_expr(0) if number < 0 else lattice.rewards[number]
 
 
 def _with_worths(lattice: Lattice, objective: OfPayoff, collected: Expr, unit: int, last: int) -> Lattice:
-    """The lattice whose ends pay what their payoff, with what was collected, is worth."""
+    """Return the lattice whose ends pay what their payoff, with what was collected, is worth."""
     ends = lattice.kind == Kind.END
     payoff = np.full_like(lattice.payoff, -1)
     payoff[ends] = np.unique(lattice.payoff[ends], return_inverse=True)[1]
@@ -147,7 +147,7 @@ def _compared(payoff: Expr, objective: PayoffAtLeast | PayoffAtMost, collected: 
 
 
 def _tabulated(lattice: Lattice, payoff: Expr, objective: OfPayoff, collected: Expr, unit: int, last: int) -> Expr:
-    """The worth of the payoff with what was collected, looked up in a table of all their sums."""
+    """Return the worth of the payoff with what was collected, looked up in a table of all their sums."""
     if payoff.value is not None and collected.value is not None:
         return as_expr(_worth(objective, Fraction(payoff.value)))
     finer = math.lcm(unit, _denominator(payoff))
@@ -175,7 +175,7 @@ def _worth(objective: OfPayoff, payoff: Fraction) -> Any:
 
 
 def _denominator(expr: Expr) -> int:
-    """Common denominator of the numbers in an expression."""
+    """Return the common denominator of the numbers in an expression."""
     if expr.op == "constant":
         return Fraction(expr.args[0]).denominator
     parts = [_denominator(arg) for arg in expr.args if isinstance(arg, Expr)]
@@ -184,7 +184,7 @@ def _denominator(expr: Expr) -> int:
 
 
 def _whole(expr: Expr, unit: int, objective: OfPayoff) -> Expr:
-    """`unit` times an expression, as whole numbers."""
+    """Multiply an expression by `unit`, which gives whole numbers."""
     args = expr.args
     scaled = partial(_whole, unit=unit, objective=objective)
     if expr.value is not None and (Fraction(expr.value) * unit).denominator == 1:
@@ -204,7 +204,7 @@ def _whole(expr: Expr, unit: int, objective: OfPayoff) -> Expr:
         others = [arg for arg in args if arg.integral]
         if len(fractions) == 1:
             return math.prod(others, start=scaled(fractions[0]))
-    return _refuse(objective, f"{expr!r} is no whole number in parts of 1/{unit}")
+    return _refuse(objective, f"{expr!r} is not a whole number in parts of 1/{unit}")
 
 
 def _least(lattice: Lattice, expr: Expr, objective: OfPayoff) -> Fraction:

@@ -3,7 +3,7 @@
 An objective is a value.  Its `lower` turns a network into a chain of reductions whose last network is canonical: the
 mover maximises a zero-sum total reward, with the network's discount and horizon, and the idle end components merged.
 That is done for every objective, `Total` included: where play can idle, Bellman's equation has many solutions, and a
-back-end could find any of them.
+solver could find any of them.
 """
 
 from __future__ import annotations
@@ -51,7 +51,8 @@ LISTED = 8
 """Most targets that the text of an objective names."""
 
 
-def _sense(value: Any) -> Sense | None:
+def optional_sense(value: Any) -> Sense | None:
+    """Return a sense, or None."""
     return None if value is None else checked_sense(value)
 
 
@@ -89,7 +90,7 @@ def _named(function: Callable[..., Any]) -> str:
 
 
 class Objective(abc.ABC):
-    """What a play is worth and who wants it large.
+    """What a play is worth, and which player maximises it.
 
     A subclass defines `apply`; `lower` then adds the reductions that every objective needs.  Its `str` is how the
     command line writes it and saved answers name it, without the sense: ``discounted:9/10``.
@@ -109,12 +110,12 @@ class Objective(abc.ABC):
         return type(self).__name__
 
     def wanted(self, model: Game[Any, Any] | Network | Lattice) -> Sense:
-        """What the player to move wants in a model."""
+        """Return whether the player to move maximises or minimises in a model."""
         return self.sense or ("max" if self.chance else sense_of(model))
 
     @abc.abstractmethod
     def apply(self, network: Network) -> Network:
-        """The network whose total reward is this objective."""
+        """Return the network whose total reward is this objective."""
 
     def lower(self, applied: Network, check: Callable[[], None] = lambda: None) -> list[Lowering]:
         """Chain of reductions from the network that `apply` gave to the canonical problem; `check` may stop it."""
@@ -131,7 +132,7 @@ def asked(model: Any, objective: Objective | None = None, sense: Sense | None = 
     """Return what counts in a model, by default the total; with its own sense, or `sense`, or that of the model."""
     if not isinstance(model, Game | Network | Lattice):
         raise GameError(f"{model!r} is neither a Game nor a Network; a class needs to be called: MyGame()", value=model)
-    sense = _sense(sense)
+    sense = optional_sense(sense)
     if objective is None:
         return Total(sense or sense_of(model))
     if isinstance(objective, Objective):
@@ -189,13 +190,13 @@ class Total(Objective):
         What the player to move wants, by default what the game says.
     """
 
-    sense: Sense | None = attrs.field(default=None, converter=_sense)
+    sense: Sense | None = attrs.field(default=None, converter=optional_sense)
 
     def __str__(self) -> str:
         return "total"
 
     def apply(self, network: Network) -> Network:
-        """The network as it is, with this sense."""
+        """Return the network as it is, with this sense."""
         return network if self.wanted(network) == network.sense else attrs.evolve(network, sense=self.sense)
 
 
@@ -224,13 +225,13 @@ class Discounted(Objective):
     """
 
     discount: Fraction = attrs.field(converter=_discount, repr=number_text)
-    sense: Sense | None = attrs.field(default=None, converter=_sense)
+    sense: Sense | None = attrs.field(default=None, converter=optional_sense)
 
     def __str__(self) -> str:
         return f"discounted:{number_text(self.discount)}"
 
     def apply(self, network: Network) -> Network:
-        """The network with this discount."""
+        """Return the network with this discount."""
         if network.total:
             msg = "a game with `total` other than 0 cannot be discounted; give it payoffs that sum to 0"
             raise UnsupportedError(msg)
@@ -257,13 +258,13 @@ class Horizon(Objective):
     """
 
     decisions: int = attrs.field(converter=_decisions)
-    sense: Sense | None = attrs.field(default=None, converter=_sense)
+    sense: Sense | None = attrs.field(default=None, converter=optional_sense)
 
     def __str__(self) -> str:
         return f"horizon:{self.decisions}"
 
     def apply(self, network: Network) -> Network:
-        """The network with this horizon."""
+        """Return the network with this horizon."""
         if network.total:
             msg = "a game with `total` other than 0 has no horizon: a play cut off would have no owner"
             raise HorizonRangeError(msg, value=self.decisions)
@@ -288,14 +289,14 @@ class Reach(Objective):
 
     targets: States = attrs.field(validator=_states)
     avoiding: States = attrs.field(default=(), validator=_states)
-    sense: Sense | None = attrs.field(default=None, converter=_sense)
+    sense: Sense | None = attrs.field(default=None, converter=optional_sense)
 
     def __str__(self) -> str:
         avoiding = "" if self.avoiding == () else f" avoiding {_listed(self.avoiding)}"
         return f"reach:{_listed(self.targets)}{avoiding}"
 
     def apply(self, network: Network) -> Network:
-        """The network in which targets end with payoff 1 and everything else pays nothing."""
+        """Return the network in which targets end with payoff 1 and everything else pays nothing."""
         refuse_pass_to(network, self)
         goal = _marked(network, self.targets)
         ends = goal | _marked(network, self.avoiding) | (network.kind == Kind.END)
@@ -318,13 +319,13 @@ class UntilReward(Objective):
     """
 
     targets: States = attrs.field(validator=_states)
-    sense: Sense | None = attrs.field(default=None, converter=_sense)
+    sense: Sense | None = attrs.field(default=None, converter=optional_sense)
 
     def __str__(self) -> str:
         return f"until-reward:{_listed(self.targets)}"
 
     def apply(self, network: Network) -> Network:
-        """The network in which targets end with payoff 0, and other ends with payoff 0 too."""
+        """Return the network in which targets end with payoff 0, and other ends with payoff 0 too."""
         refuse_pass_to(network, self)
         if network.two_player:
             raise UnsupportedError("UntilReward knows one player; with two use Total, or fix one of them by a policy")
@@ -366,7 +367,7 @@ class OfPayoff(Objective):
 
     @abc.abstractmethod
     def worth(self, payoff: Fraction) -> Any:
-        """What a whole payoff is worth, as a number."""
+        """Return what a whole payoff is worth, as a number."""
 
     def top(self, unit: int, least: Fraction) -> int | None:
         """Sum of rewards, in parts of ``1 / unit``, from which on a play is worth the same whatever follows.
@@ -376,7 +377,7 @@ class OfPayoff(Objective):
         return None
 
     def apply(self, network: Network) -> Network:
-        """The network whose ends pay what the whole payoff is worth, less what payoff 0 would be."""
+        """Return the network whose ends pay what the whole payoff is worth, less what payoff 0 would be."""
         refuse_pass_to(network, self)
         return pay_at_the_end(network, self)
 
@@ -404,20 +405,20 @@ class Utility(OfPayoff):
     """
 
     function: Callable[[float], Any] = attrs.field(validator=_utility)
-    sense: Sense | None = attrs.field(default=None, converter=_sense)
+    sense: Sense | None = attrs.field(default=None, converter=optional_sense)
 
     def __str__(self) -> str:
         return f"utility:{_named(self.function)}"
 
     def worth(self, payoff: Fraction) -> Fraction:
-        """The utility of a payoff."""
+        """Return the utility of a payoff."""
         number = float(payoff)
         what = f"utility {_named(self.function)} of {'payoff 0, which an endless play has,' if not payoff else number}"
         return Fraction(finite_number(ask(self.function, number, what=f"the {what}"), what))
 
 
 def _number(value: Any) -> Any:
-    """The number of a value, or what is none as it is."""
+    """Return a value as a number, or unchanged if it is not one."""
     try:
         return own_number(value, "threshold")
     except GameError:
@@ -440,7 +441,7 @@ class _OfThreshold(OfPayoff):
     _kind: ClassVar[str]
 
     threshold: Any = attrs.field(converter=_number, validator=_threshold)
-    sense: Sense | None = attrs.field(default=None, converter=_sense)
+    sense: Sense | None = attrs.field(default=None, converter=optional_sense)
 
     def __str__(self) -> str:
         return f"{self._kind}:{self.threshold if self._endless else number_text(self.threshold)}"

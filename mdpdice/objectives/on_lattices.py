@@ -23,7 +23,7 @@ from mdpdice.objectives.reductions import for_sense
 
 
 def lower_lattice(lattice: Lattice, objective: Objective, run: Run | None = None) -> tuple[Lattice, bool]:
-    """The lattice whose total reward is the objective, for the player to move.
+    """Return the lattice whose total reward is the objective, for the player to move.
 
     And whether a play without an end is worth something, as far as is known; on a lattice it is worth its rewards.
     """
@@ -44,7 +44,7 @@ def lower_lattice(lattice: Lattice, objective: Objective, run: Run | None = None
 
 
 def _reaching(lattice: Lattice, objective: Reach) -> Lattice:
-    """The lattice in which targets end with payoff 1, and everything else pays nothing."""
+    """Return the lattice in which targets end with payoff 1, and everything else pays nothing."""
     refuse_pass_to(lattice, objective)
     goals, shunned = (_conditions(lattice, states) for states in (objective.targets, objective.avoiding))
     quiet = attrs.evolve(
@@ -103,7 +103,7 @@ def _truth(out: Any) -> Expr:
 
 def _not_followed(states: Any) -> Any:
     msg = (
-        f"the states that {states!r} means cannot be told for all values of the counters at once; write it with "
+        f"{states!r} cannot be decided for all values of the counters at once; write it with "
         "comparisons of state.counters['name'], such as lambda state: state.counters['points'] >= 50, and of "
         "state.state"
     )

@@ -25,7 +25,7 @@ def noted(model: M, objective: Objective | None) -> M:
     note = None
     if not payoffs:
         note = (
-            "no play can end from any state, and nothing is paid on the way, so every total is 0; let node() give "
+            "no play can end from any state, and no edge has a reward, so every total is 0; let node() return "
             "end(payoff) where a play is over"
         )
     elif 0 in payoffs and payoffs <= {0, 1} and model.total == 0 and (model.sign < 0).any():
@@ -39,7 +39,7 @@ def noted(model: M, objective: Objective | None) -> M:
 
 
 def _paid_on_network(network: Network) -> tuple[set[Any], bool]:
-    """The payoffs, of which None is any but 0 and 1, and whether there are other rewards."""
+    """Return the payoffs, of which None is any but 0 and 1, and whether there are other rewards."""
     if network.reward.any() or network.exact_rewards:
         return set(), True
     payoff = network.payoff[network.kind == Kind.END]
@@ -50,6 +50,6 @@ def _paid_on_network(network: Network) -> tuple[set[Any], bool]:
 
 
 def _paid_on_lattice(lattice: Lattice) -> tuple[set[Any], bool]:
-    """The same, where None is a payoff that depends on the counters."""
+    """Return the same, where None is a payoff that depends on the counters."""
     places = np.unique(lattice.payoff[lattice.kind == Kind.END]).tolist()
     return {0 if at < 0 else lattice.rewards[at].value for at in places}, bool((lattice.reward >= 0).any())

@@ -1,7 +1,7 @@
 """Reductions between networks, and the way back.
 
 Each reduction gives a `Lowering`: the simpler network, and what turns a value and a policy of it into a value and a
-policy of the one before.  Back-ends see the last network of the chain, the canonical problem.
+policy of the one before.  Solvers see the last network of the chain, the canonical problem.
 """
 
 from __future__ import annotations
@@ -200,7 +200,7 @@ def shift_value(network: Network, *, shift: Fraction) -> Lowering | None:
 
 
 def stop_at(network: Network, ends: Bools, payoff: Floats, sense: Sense, *, rewards: bool) -> Network:
-    """The undiscounted network whose plays stop at the marked nodes with new payoffs, with its rewards or without."""
+    """Return the undiscounted network that stops at the marked nodes with new payoffs, with rewards or without."""
     kept = np.flatnonzero(~ends[network.source])
     return network.keep_edges(
         kept,
@@ -276,7 +276,7 @@ def unroll(network: Network) -> Lowering | None:
 
 
 def both_sides(network: Network) -> Network:
-    """A zero-sum network without `pass_to`: node ``N + i`` is node ``i`` seen by the opponent of its mover."""
+    """Return a zero-sum network without `pass_to`: node ``N + i`` is node ``i`` seen by the opponent of its mover."""
     n, e, passing = network.n_nodes, network.n_edges, network.sign < 0
 
     def twice(numbers: Mapping[int, Fraction], size: int) -> dict[int, Fraction]:

@@ -1,12 +1,12 @@
 """Two players: where one of them can collect without end, whatever the other does, found by the graph alone.
 
-Where no end component holds rewards of both signs, a play collects without end if it goes round, from some
-move on, in one that collects.  So the value is plus infinity where the maximiser can see to it that positive
+Where no end component holds rewards of both signs, a play collects without end if it stays, from some
+move on, in one that collects.  So the value is plus infinity where the maximiser can make sure that positive
 rewards come again and again with positive probability: a Buechi objective of a turn-based stochastic game,
 for which one choice per node is enough; and minus infinity, by the sides of `pass_to`, where the minimiser can.
 The set is found in three nested fixed points: from where a player can bring a positive reward about; what is left
-when the nodes go from where the other one can come to where that cannot be (here it comes again and again almost
-surely); and from where play can be brought there.  And again on what remains, since keeping away may lead there.
+when nodes are removed from which the other one can reach those where that cannot be (here it comes almost surely,
+again and again); and from where play can be brought there.  Repeated on the rest, since keeping away may lead there.
 
 References
 ----------

@@ -121,7 +121,7 @@ def save_picture(picture: Axes | Figure, path: str | os.PathLike[str], *, dpi: f
 
 
 def picture_bytes(picture: Axes | Figure, suffix: str, *, dpi: float = 150) -> bytes:
-    """What `save_picture` writes."""
+    """Return what `save_picture` writes."""
     figure = picture.get_figure(root=True) if isinstance(picture, Axes) else picture
     assert figure is not None
     undated: dict[str, Any] = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}.get(suffix, {})
@@ -132,7 +132,7 @@ def picture_bytes(picture: Axes | Figure, suffix: str, *, dpi: float = 150) -> b
 
 
 def unit_of(network: Network) -> str:
-    """What values are measured in, as far as the network says."""
+    """Return what values are measured in, as far as the network says."""
     states = network.states
     if isinstance(states, PointStates):
         # Some states of a lattice may stand here, with other ends.
@@ -154,7 +154,7 @@ def whole_ticks(axis: Axis) -> None:
 
 
 def drawn(text: str, longest: int = 80) -> str:
-    """A text of a game, such as an action, as matplotlib draws it and not as a formula; long ones are cut."""
+    """Return a text of a game, such as an action, as matplotlib draws it and not as a formula; long ones are cut."""
     if len(text) > longest:
         text = f"{text[: longest - 1]}…"
     # Half of a surrogate pair is no character.
@@ -165,5 +165,5 @@ def drawn(text: str, longest: int = 80) -> str:
 
 
 def words(thing: Hashable) -> str:
-    """An action, state or category for people."""
+    """Return an action, state or category for people."""
     return thing if isinstance(thing, str) else repr(thing)

@@ -24,7 +24,7 @@ D = TypeVar("D", Solution, Drawable)
 
 
 def shown(answer: D, where: Where) -> tuple[D, Network]:
-    """What is drawn, of a solution of a lattice the states that are wanted, and its network.
+    """Return what is drawn, of a solution of a lattice the states that are wanted, and its network.
 
     Too many of them are a StateLimitError; a mapping `where` makes them fewer.
     """
@@ -34,7 +34,7 @@ def shown(answer: D, where: Where) -> tuple[D, Network]:
 
 
 def network_of(answer: Policy | Solution) -> Network:
-    """The network of a policy or solution; it is an error if there is none."""
+    """Return the network of a policy or solution; it is an error if there is none."""
     network = getattr(answer, "network", None)
     if isinstance(network, Network):
         return network

@@ -25,7 +25,7 @@ from mdpdice.plots.canvas import INK, PALETTE, Frame, finish, new_axes, unit_of
 from mdpdice.solving.pipeline import solve
 
 LIMITS = {"value-iteration": "max_sweeps", "policy-iteration": "max_iterations"}
-"""What limits the iterations of a back-end."""
+"""What limits the iterations of a solver."""
 DOUBLING = tuple(2**k for k in range(18))
 """Limits for `capped_solutions`."""
 
@@ -48,7 +48,7 @@ def capped_solutions(
     objective, horizon
         As for `mdpdice.solve`.
     solver : {"value-iteration", "policy-iteration"}
-        The back-end.
+        The solver.
     limits : iterable of int
         Largest numbers of iterations, in increasing order.
     epsilon : float

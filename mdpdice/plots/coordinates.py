@@ -31,7 +31,7 @@ def coordinate_names(network: Network, where: Where = None) -> list[str]:
 
 
 def axis_label(coordinate: str | Callable[..., Any]) -> str:
-    """A name for an axis, as far as the coordinate has one."""
+    """Return a name for an axis, as far as the coordinate has one."""
     if isinstance(coordinate, str):
         return coordinate
     name = getattr(coordinate, "__name__", "")
@@ -39,7 +39,7 @@ def axis_label(coordinate: str | Callable[..., Any]) -> str:
 
 
 def reader_of(coordinate: Coordinate) -> Callable[[Hashable], Any]:
-    """A function from states to numbers, or None where a state has no such number; anything else is an error."""
+    """Return a function from states to numbers, or None where a state has no such number; anything else is an error."""
 
     def read(state: Hashable) -> Any:
         if isinstance(coordinate, str):
@@ -96,7 +96,7 @@ def points_of(
     if not len(index):
         asked = " and ".join(axis_label(one) or "the function" for one in coordinates if one is not None)
         names = ", ".join(coordinate_names(network)) or "none: use functions"
-        who = "in which somebody decides " if deciding else ""
+        who = "with a decision " if deciding else ""
         msg = f"no state {who}that is to be drawn has {asked}; names of numbers in states are: {names}"
         raise GameError(msg, value=asked)
     return index, columns

@@ -194,7 +194,7 @@ def _regions(
     colours: Mapping[Hashable, str] | None = None,
 ) -> Axes:
     if not points:
-        raise GameError("nobody decides in the states that are to be drawn; region_map draws any states")
+        raise GameError("the states to draw have no decision; region_map draws any states")
     ax = new_axes(frame, height=4.4 if y is not None else 1.6)
     xs, ys, categories = zip(*points, strict=True)
     grid = _grid_of(xs, ys)

@@ -51,12 +51,12 @@ def decision_table(solution: Solution, look: Look[Any], where: Where = None, *, 
         for state, action, value, known in found
     ]
     named = (f"state.{name}" if name in columns else name for name in names)
-    title = f"what to do in every state in which somebody decides{_fixed(where)}"
+    title = f"what to do in every state with a decision{_fixed(where)}"
     return Table("decisions", title, (*columns, *named), rows)
 
 
 def pivot(solution: Solution, look: Look[Any], rows: str, cols: str | None = None, where: Where = None) -> Table:
-    """What to do by one or two fields of the state, as a card.
+    """Return what to do by one or two fields of the state, as a card.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ def pivot(solution: Solution, look: Look[Any], rows: str, cols: str | None = Non
     Returns
     -------
     Table
-        Where the action depends on one more number alone, a cell tells where it is another one: ``hold 21+`` from 21
+        Where the action depends on one more number alone, a cell says where it changes: ``hold 21+`` from 21
         on, ``hold 21-40`` from there to there.  Where it depends on more, all actions that are taken are named.
 
     Raises
@@ -99,7 +99,7 @@ def pivot(solution: Solution, look: Look[Any], rows: str, cols: str | None = Non
 
 
 def _decided(solution: Solution, where: Where) -> Iterable[tuple[Any, Any, float, dict[str, Any]]]:
-    """States in which somebody decides, with action, value and fields."""
+    """Yield the states with a decision, with action, value and fields."""
     if solution.horizon == 0:
         return
     found, wanted = solution.decisions(where if solution.lattice is not None else None), dict(where or {})
@@ -148,7 +148,7 @@ def _rank(value: Any) -> tuple[Any, ...]:
 
 
 def tints(table: Table) -> dict[str, str]:
-    """A light colour for every action of a card, where there are few."""
+    """Return a light colour for every action of a card, where there are few."""
     told = dict.fromkeys(one for row in table.rows for one in row[1:] if one)
     few = table.name == "card" and 1 < len(told) <= len(_TINTS)
     return dict(zip(told, _TINTS, strict=False)) if few else {}
@@ -160,7 +160,7 @@ def heads(table: Table) -> list[str]:
 
 
 def shown(value: Any) -> str:
-    """A cell for people."""
+    """Return a cell for people."""
     return "" if value is None else f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
@@ -178,7 +178,7 @@ def markdown(tables: Iterable[Table], title: str, about: Sequence[str] = ()) -> 
 
 
 def html_table(table: Table) -> str:
-    """A table with its title as a heading."""
+    """Return a table with its title as a heading."""
     if table.lines:
         first, *lines = map(escape, table.lines)
         return f"<h2>{first.removesuffix(':')}</h2><pre>" + "\n".join(lines) + "</pre>"

@@ -125,7 +125,7 @@ def outcomes(
 
 
 def deviation(game: Game[Any, Any] | Network | Lattice, policy: Players) -> float:
-    """Standard deviation of the total of a play, as `outcomes` has it, without its distribution on a lattice."""
+    """Return the standard deviation of a play's total, as `outcomes` has it; on a lattice without distribution."""
     policies = policies_of(game, policy)
     model = model_of(game, policies, merge=False)
     if isinstance(model, Network):
@@ -204,7 +204,7 @@ class _Spread:
 
     @staticmethod
     def _fractions(floats: Floats, exact: Mapping[int, Fraction], used: Bools) -> tuple[list[Fraction], Ints]:
-        """The different numbers in use, 0 first, and which of them stands where."""
+        """Return the different numbers in use, 0 first, and which of them stands where."""
         numbers, which = np.unique(np.where(used, floats, 0.0), return_inverse=True)
         fractions = [Fraction(number) for number in numbers.tolist()]
         place: dict[Fraction, int] = {}
@@ -214,7 +214,7 @@ class _Spread:
         return [*fractions, *place], which
 
     def exactly(self, start: int) -> Outcomes:
-        """The distribution of an acyclic network in rational numbers."""
+        """Return the distribution of an acyclic network in rational numbers."""
         if self.cyclic.any():
             raise UnsupportedError("exact distributions are computed for acyclic networks only; leave out exact=True")
         if self.endless.any():
@@ -233,7 +233,7 @@ class _Spread:
         return Outcomes(np.array([float(one) for one in table]), chances.astype(np.float64), exact=table)
 
     def visits(self, start: int) -> Floats:
-        """Expected number of visits to every node.
+        """Return the expected number of visits to every node.
 
         It solves a chain too, in which the edges are turned round: ``y(j) = [j = start] +
         sum over the edges from i to j of p y(i)``.

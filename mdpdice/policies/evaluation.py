@@ -1,6 +1,6 @@
 """The value of a policy at every node, with an interval that was proved to hold it.
 
-When everybody follows a policy, a network is a Markov chain with rewards (see
+When all players follow a policy, a network is a Markov chain with rewards (see
 `mdpdice.policies.markov_chain`), and the value solves a linear system::
 
     V(i) = sum over the edges e of i of  p(e) (reward(e) + discount**step(e) * q(e, V(dst(e))))
@@ -12,7 +12,7 @@ set where it collects, or pays, for ever is worth an infinite amount.  All other
 end, so the rest of the system has one solution.  It is found component by component
 (`mdpdice.numerics.linear`).
 
-The interval is that of any answer (`mdpdice.certification.verdict`), for a network in which nobody decides.
+The interval is that of any answer (`mdpdice.certification.verdict`), for a network without decisions.
 With ``exact=True`` the system is solved in rational numbers.
 """
 
@@ -144,7 +144,7 @@ def evaluate(
 
 
 def endless(chain: Network) -> tuple[Bools, Floats]:
-    """What plays that never end are worth in a network without decisions.
+    """Return what plays that never end are worth in a network without decisions.
 
     Nodes in closed sets without rewards, which are worth 0; and for every node, seen by the player to move, inf or
     -inf where a play can come to collect or to pay without end, NaN where both can be, and else 0.

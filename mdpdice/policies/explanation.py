@@ -58,7 +58,7 @@ class Feature(NamedTuple):
     cost: int
 
     def told(self, least: bool, at: int) -> str:
-        """That it is at least, or at most, so much."""
+        """Say that it is at least, or at most, a number."""
         number = self.values[at]
         if self.added == "flag":
             return self.name if least else f"not {self.name}"
@@ -188,28 +188,28 @@ class _Search:
         self.otherwise = min(everywhere, key=lambda at: float(self.weight @ self.loss[self.ways[at]]))
 
     def taken(self, lines: list[Line]) -> Ints:
-        """The edge that the rule takes in every decision."""
+        """Return the edge that the rule takes in every decision."""
         found: Ints = self.ways[self.otherwise].copy()
         for line in reversed(lines):
             found[line.fits] = self.ways[line.way][line.fits]
         return found
 
     def choice(self, lines: list[Line]) -> Ints:
-        """The edge that is taken in every node, as of a `Policy`."""
+        """Return the edge that is taken in every node, as of a `Policy`."""
         found = self.best.copy()
         found[self.nodes] = np.where(self.learns, self.taken(lines), self.best[self.nodes])
         return found
 
     def lost(self, lines: list[Line]) -> Floats:
-        """What the rule's action loses in every decision."""
+        """Return what the rule's action loses in every decision."""
         return self.loss[self.taken(lines)]
 
     def told(self, lines: list[Line]) -> tuple[str, ...]:
-        """The rule in words."""
+        """Return the rule in words."""
         return (*(line.told for line in lines), f"otherwise {self.names[self.otherwise]}")
 
     def visits(self, choice: Ints) -> Floats:
-        """How often plays come to every decision in the mean, if everybody follows this."""
+        """Return the mean number of visits of a play to every decision, when this policy is followed."""
         from scipy.sparse import csr_array
 
         net, n = self.network, self.network.n_nodes
@@ -228,7 +228,7 @@ class _Search:
         return found
 
     def improved(self, lines: list[Line], at: int) -> list[Line]:
-        """The rule with a better line at one place; where there is none yet, with one more wherever it does most."""
+        """Return the rule with a better line at one place; if there is none yet, with one where it gains most."""
         new, now = at >= len(lines), float(self.weight @ self.lost(lines))
         simple = [None, *(one for one in self.features if not one.cost)]
         best: tuple[float, list[Line]] = SETTLED * max(1.0, now), lines
@@ -268,7 +268,7 @@ class _Search:
 
 
 def _corner(one: Feature, other: Feature | None, rows: Ints, gain: Floats) -> tuple[float, list[tuple[bool, int]]]:
-    """The best pair of thresholds, of equal ones the widest: its gain, whether they are least or most, and codes."""
+    """Return the best pair of thresholds, among equals the widest: gain, whether least or most, and codes."""
     shape = len(one.values), 1 if other is None else len(other.values)
     place = one.codes[rows] * shape[1] + (0 if other is None else other.codes[rows])
     table = np.bincount(place, gain, minlength=shape[0] * shape[1]).reshape(shape)

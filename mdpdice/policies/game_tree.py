@@ -1,7 +1,7 @@
 """The tree of a game from one position on, to look at: what may be done, what may happen, and what it is worth.
 
 Every play is followed for some decisions; what lies beyond is worth what a `Solution` says, else what `Game.estimate`
-says, and values are backed up from there: the mean where chance moves, the best where somebody decides.  All
+says, and values are backed up from there: the mean where chance moves, the best at decisions.  All
 values are those of the player to move in the position at the top.  Nothing is shared, and nothing is left out but
 states that come again while only chance moves, so without a solution a tree is the whole truth about what
 `mdpdice.solvers.lookahead` sees, found in another way.
@@ -48,7 +48,7 @@ class Tree:
     probability : Fraction or None
         Chance of the outcome.
     value : float
-        To the player to move at the top, with what is paid on the way here.
+        To the player to move at the top, with the rewards on the path to here.
     best : bool
         Whether this option is as good as any other of the decision.
     lost : bool
@@ -265,7 +265,7 @@ class _Builder:
             place.value, place.leaf = self._ahead(state)
 
     def _ahead(self, state: Any) -> tuple[float, str]:
-        """What a state is worth where the tree breaks off, and who says so."""
+        """Return what a state is worth where the tree breaks off, and who says so."""
         if self.solution is not None:
             with contextlib.suppress(UnknownStateError):
                 return self.solution.estimate(state), "value"
@@ -294,7 +294,7 @@ class _Builder:
             raise not_a_node_error(node).at(place.at)
 
     def _rolls(self, dist: Any) -> dict[Any, Rolled]:
-        """The likeliest roll of every outcome, where the distribution was made of dice."""
+        """Return the likeliest roll of every outcome, where the distribution was made of dice."""
         if id(dist) not in self.rolls:
             throw = thrown(dist) if dist.source else None
             table = throw.table(dist).items() if throw else ()
@@ -353,7 +353,7 @@ class _Builder:
             place.state = self._call(self.look.show_state, place.at)
 
     def _words(self, parent: _Place, label: Any, *, lost: bool) -> str:
-        """What leads from a place to one below it, in words."""
+        """Return what leads from a place to one below it, in words."""
         if type(parent.node) is Decide:
             return str(self._call(self.look.words, parent.at, label, parent.seen))
         # A sum says itself what was rolled; counts of faces do not.
@@ -364,7 +364,7 @@ class _Builder:
         return spoken(heard, counters) or phrase(label)
 
     def _turn(self, value: float, side: int) -> float:
-        """The value of one player as the other one sees it, if `side` is the other one's."""
+        """Return the value of one player as the other one sees it, if `side` is the other one's."""
         return value if side > 0 else self.total - value
 
     def _call(self, function: Any, state: Any, *more: Any, **named: Any) -> Any:

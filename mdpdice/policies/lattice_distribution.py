@@ -122,7 +122,7 @@ class _Spread:
     def _sum(
         self, sources: list[tuple[_Histograms, _Moves]], count: int, more: _Histograms | None = None
     ) -> _Histograms:
-        """What moves bring to so many places, and what is there already."""
+        """Add what moves bring to each of the places to what is there already."""
         kernels = self.kernels
         lowest, highest = np.full(count, np.iinfo(np.int64).max), np.full(count, np.iinfo(np.int64).min)
         if more is not None and len(more.mass):
@@ -201,7 +201,7 @@ def _check(table: GridValues) -> None:
 
 
 def _two_totals(table: GridValues) -> Outcomes | None:
-    """The distribution where there are at most two totals and every play ends: it follows from the mean.
+    """Return the distribution where there are at most two totals and every play ends: it follows from the mean.
 
     That bounds were proved for a layer that leads to itself shows that plays leave it.
     """
@@ -224,7 +224,7 @@ def _two_totals(table: GridValues) -> Outcomes | None:
 
 
 def _denominator(expr: Expr) -> int:
-    """A common denominator of the values of an expression."""
+    """Return a common denominator of the values of an expression."""
     if expr.kind <= INT:
         return 1
     if expr.op == "constant":

@@ -1,4 +1,4 @@
-"""What policies are worth on a lattice: what is left of it when everybody follows them.
+"""What policies are worth on a lattice: its value when all players follow them.
 
 A policy is a rule there: a function of the state, a solution, or chance.  A function answers
 
@@ -57,7 +57,7 @@ CHUNK_BYTES = 64 << 20
 def evaluate_lattice(
     lattice: Lattice, policies: Sequence[Policy], *, epsilon: float = 1e-6, progress: Progress | None = None
 ) -> Solution:
-    """Value of every state of an undiscounted lattice when everybody follows a policy, certified."""
+    """Return the certified values of all states of an undiscounted lattice when all players follow a policy."""
     started = time.perf_counter()
     run = Run(progress=progress)
     layers = find_layers(induce_lattice(lattice, policies), run)
@@ -68,7 +68,7 @@ def evaluate_lattice(
 
 
 def induce_lattice(lattice: Lattice, policies: Sequence[Policy]) -> Lattice:
-    """The lattice that is left when everybody follows a policy."""
+    """Return the lattice that is left when all players follow a policy."""
     apart = policies[0] is not policies[-1]
     seats = 2 if apart and bool((lattice.sign < 0).any()) else 1
     rules = [_Rule(lattice, policy) for policy in (policies if apart else policies[:1])]
@@ -131,7 +131,7 @@ class _Rule:
         self.answers: list[Chances] = []
 
     def choices(self, node: int) -> list[Choice]:
-        """The edges that are taken in a decision, each with a condition and a chance."""
+        """Return the edges that are taken in a decision, each with a condition and a chance."""
         rule = self.policy.rule
         core = core_state(self.lattice, node)
         ways = ways_through(rule, core, self.lattice.axes) if callable(rule) else None
@@ -146,7 +146,7 @@ class _Rule:
         return found
 
     def _written(self, node: int, core: Any, answer: Any) -> list[Choice]:
-        """What an answer for all points at once comes to."""
+        """Return what an answer for all points at once comes to."""
         lattice = self.lattice
         edge, last = int(lattice.indptr[node]), int(lattice.indptr[node + 1])
         first = lattice.first_action(node)
@@ -246,7 +246,7 @@ def _asked(
 
 
 def _point_number(lattice: Lattice) -> Expr:
-    """The number of a point, as an expression over the counters."""
+    """Return the number of a point, as an expression over the counters."""
     number = as_expr(0)
     for axis, stride in zip(lattice.axes, lattice.strides, strict=True):
         values, counter = axis.values, Expr("counter", (axis.name,), 1)
@@ -276,5 +276,5 @@ def _both(one: Expr | None, other: Expr | None) -> Expr | None:
 
 
 def _not(expr: Expr | None) -> Expr:
-    """What holds where a condition does not; a condition that is None always holds."""
+    """Return what holds where a condition does not; None always holds."""
     return as_expr(value=False) if expr is None else ~expr

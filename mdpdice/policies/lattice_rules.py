@@ -34,7 +34,7 @@ class PointRule:
 
     @classmethod
     def of(cls, lattice: Lattice, policy: Policy) -> PointRule:
-        """The rule of a policy; values of another lattice are asked as a function is."""
+        """Return the rule of a policy; values of another lattice are asked as a function is."""
         table = policy.rule.table if isinstance(policy.rule, Solution) else None
         if isinstance(table, GridValues) and same_core(lattice, table.lattice):
             return cls(lattice, table, None)
@@ -45,7 +45,7 @@ class PointRule:
         return cls(lattice, None, lambda state: Dist(policy.probabilities(state)))
 
     def edges(self, node: int, counters: Mapping[str, int], there: list[bool]) -> Chances:
-        """What the function does in a decision, given which of its edges are there."""
+        """Return what the function does in a decision, given which of its edges are there."""
         assert self.function is not None
         lattice = self.lattice
         state: At[Any] = At(core_state(lattice, node), **counters)
@@ -65,7 +65,7 @@ class PointRule:
             chances = {answer: Fraction(1)}
         unknown = [one for one in chances if one not in offered]
         if unknown or not chances:
-            msg = f"the policy gives {answer!r}, which is no action here; the actions are {list(offered)!r}"
+            msg = f"the policy gives {answer!r}, which is not an action here; the actions are {list(offered)!r}"
             raise UnknownStateError(msg, state=state, action=unknown[0] if unknown else None)
         return tuple((offered[one], chance) for one, chance in chances.items())
 

@@ -1,4 +1,4 @@
-"""Many plays at once on a lattice, whose network would be too large to be written out.
+"""Many plays at once on a lattice, whose network would be too large to make.
 
 A play is at a core node and a point of the grid.  Plays are taken together as long as their counters stay
 as they are: for the points that they are at there are tables of guards, updates and rewards, as they are
@@ -101,7 +101,7 @@ class _Table:
         self.most = min(POINTS, *(max(64, ROW_BYTES // (8 * rows)) for rows in solved), POINTS)
 
     def play(self, n: int, start: tuple[int, int], progress: Progress | None) -> Floats:
-        """Totals of so many plays."""
+        """Return the totals of `n` plays."""
         totals = np.full(n, np.nan)
         self.node, self.point = np.full(n, start[0]), np.full(n, start[1])
         self.side, self.paid = np.ones(n), np.zeros(n)
@@ -170,7 +170,7 @@ class _Table:
     # --- edges --------------------------------------------------------------------
 
     def _edges(self, group: _Group) -> Ints:
-        """The edge that every play takes."""
+        """Return the edge that every play takes."""
         edge = np.empty(len(group.node), dtype=np.int64)
         decides, guarded = self.decides[group.node], self.guarded[group.node]
         plain = np.flatnonzero(~decides & ~guarded)
@@ -218,7 +218,7 @@ class _Table:
         return edges, owner
 
     def _drawn(self, group: _Group, which: Ints, weight: Floats) -> Ints:
-        """An open edge for each of some plays, with chances like weights."""
+        """Return an open edge for each of some plays, with chances like weights."""
         edges, owner = self._choices(group, which)
         first = np.searchsorted(owner, np.arange(len(which)))
         last = np.append(first[1:], len(owner)) - 1
@@ -235,7 +235,7 @@ class _Table:
         return edges[chosen]
 
     def _best(self, group: _Group, which: Ints, grid: GridValues, rows: Floats) -> Ints:
-        """The first of the best open edges for each of some plays."""
+        """Return the first of the best open edges for each of some plays."""
         # Many plays are at the same place, early in a game above all.
         places = group.node[which] * len(group.tables.points) + group.column[which]
         _, one, all_of_them = np.unique(places, return_index=True, return_inverse=True)
@@ -248,8 +248,8 @@ class _Table:
             at = which[owner[unknown[0]]]
             state = self._state(int(group.node[at]), int(group.tables.points[group.column[at]]))
             msg = (
-                "play from the start cannot come to where an option of this state leads, so the solution does not know "
-                "what it is worth; solve the game that starts here, game.at(state)"
+                "play from the start cannot reach the state that an option leads to here, so the solution does not "
+                "know its value; solve the game that starts here, game.at(state)"
             )
             raise errors.UnknownStateError(msg, state=state)
         # The kinds of the lattice that was solved: with sense="min" the players have changed their aims.
@@ -263,7 +263,7 @@ class _Table:
     def _asked(
         self, group: _Group, which: Ints, rule: PointRule, known: dict[tuple[int, int], tuple[Ints, Floats]]
     ) -> Ints:
-        """The edge that a function takes for each of some plays."""
+        """Return the edge that a function takes for each of some plays."""
         if len(known) > REMEMBERED:
             known.clear()
         number = self.generator.random(len(which))
@@ -301,4 +301,4 @@ class _Table:
                 axes[change.name].place(int(change.value.evaluate(lattice.counters(point))))
         except errors.MdpDiceError as error:
             raise error.at(state, action) from error.__cause__
-        raise errors.GameError("an update of a counter cannot be told here", state=state, action=action)
+        raise errors.GameError("a counter update is undefined here", state=state, action=action)

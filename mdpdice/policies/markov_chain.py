@@ -58,7 +58,7 @@ class Chain:
 
 
 def markov_chain(game: Game[Any, Any] | Network, policy: Players) -> Network:
-    """The Markov chain with rewards that a policy makes of a game, as a network without decisions.
+    """Return the Markov chain with rewards that a policy makes of a game, as a network without decisions.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ def markov_chain(game: Game[Any, Any] | Network, policy: Players) -> Network:
     policies = policies_of(game, policy)
     network = model_of(game, policies)
     if not isinstance(network, Network):
-        msg = "this game is too large to be written out as a chain; evaluate and outcomes work on its lattice"
+        msg = "this game is too large to be made into a chain; evaluate and outcomes work on its lattice"
         raise UnsupportedError(msg)
     return induce(network, policies).network
 
@@ -144,7 +144,7 @@ def _joined(condition: Any, first: Weights, second: Weights) -> Weights:
 
 
 def _side_by_side(network: Network, kept: Sequence[Ints], numerator: Weights, seats: int) -> Network:
-    """The chain whose copies of the nodes keep these edges."""
+    """Return the chain whose copies of the nodes keep these edges."""
     n, copies = network.n_nodes, len(kept)
     old = np.concatenate(kept)
     copy = np.repeat(np.arange(copies), [len(edges) for edges in kept])
@@ -180,7 +180,7 @@ def _side_by_side(network: Network, kept: Sequence[Ints], numerator: Weights, se
 
 
 def one_sided(chain: Network) -> Network:
-    """A chain as the player sees it who starts: node ``N + i`` is node ``i`` when the other player is to move.
+    """Return a chain as the player sees it who starts: node ``N + i`` is node ``i`` when the other player is to move.
 
     Half of `total` is taken off every payoff, so an endless play without rewards is worth 0.
     """

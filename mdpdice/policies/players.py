@@ -42,7 +42,7 @@ def _policy(game: object, given: object) -> Policy:
         return Policy(rule=given)
     if not isinstance(given, str):
         able = "a Policy, a Solution, a function of the state, or a name that the game knows"
-        raise GameError(f"{given!r} is no policy; give {able}", value=given)
+        raise GameError(f"{given!r} is not a policy; give {able}", value=given)
     if given == "random":
         return Policy()
     look = look_of(game) if isinstance(game, Game) else None

@@ -1,4 +1,4 @@
-"""One play of a game, move by move, as the rules tell it.
+"""One play of a game, move by move, by the rules.
 
 The game itself is asked in every state, not its network: nothing is explored, so a
 game of any size can be played, and rolls come with the real dice even where the rules
@@ -83,7 +83,7 @@ Thrower: TypeAlias = Callable[[Chance[Any], random.Random], tuple[Any, Rolled]]
 
 
 def plain(game: Game[Any, Any]) -> Game[Any, Any]:
-    """The game with its counters inside its states, as the states of its network are; else the game itself."""
+    """Return the game with its counters inside its states, as the states of its network are; else the game itself."""
     return game.unrolled() if axes(game) else game
 
 
@@ -124,7 +124,7 @@ def play(
     Raises
     ------
     UnknownStateError
-        A seat took an action that there is not.
+        A seat took an action that does not exist.
     NotConvergedError
         The play was not over after `max_moves` nodes.
 
@@ -148,7 +148,7 @@ def play(
 
 
 def turn_at(game: Game[Any, Any], state: Any) -> Turn | None:
-    """Where somebody decides in a state of a `plain` game, as far as the state tells; None where nobody does."""
+    """Return the decision in a state of a `plain` game, as far as the state shows it; None where there is none."""
     node = ask(game.node, state, what="node()", state=state)
     return _turn(state, node.player, node) if isinstance(node, Decide) else None
 
@@ -191,7 +191,7 @@ class _Play:
         self.factor = Fraction(1)
         self.decided = False
         self.player = 0
-        # By how much rewards count for player 0: with pass_to, those of the other one are his loss.
+        # By how much rewards count for player 0: with pass_to, those of player 1 are its losses.
         self.side = 1
         self.total = Fraction(0)
         self.seen: Rolled | None = None
@@ -234,8 +234,8 @@ class _Play:
                 msg = f"node() gave {node!r}, which is neither a node nor an edge"
                 raise GameError(msg, state=state, value=node)
         msg = (
-            f"the play is not over after {max_moves:,} nodes: perhaps the players go round; let one of them play "
-            "otherwise, use a horizon, or raise max_moves"
+            f"the play is not over after {max_moves:,} nodes: perhaps the players repeat their moves; let one "
+            "of them play otherwise, use a horizon, or raise max_moves"
         )
         raise NotConvergedError(msg, iterations=max_moves, width=float("inf"), limit=max_moves)
 

@@ -6,7 +6,7 @@ rows of the chain too (`mdpdice.policies.markov_chain`), so a round is a dozen o
 arrays, and a processor core makes some millions of moves a second.
 
 A game with counters that is too large for a network is played on its lattice
-(`mdpdice.policies.lattice_simulation`).  A game that is too large for either is played as its rules tell it, one
+(`mdpdice.policies.lattice_simulation`).  A game that is too large for either is played by its rules, one
 play after the other (`simulate_by_rules`): nothing is explored, and the players are seats,
 functions of the turn.
 
@@ -202,7 +202,7 @@ def simulate_by_rules(
     max_moves: int = 1_000_000,
     progress: Progress | None = None,
 ) -> Simulation:
-    """Play a game many times as its rules tell it, without exploring it: for games too large for that.
+    """Play a game many times by its rules, without exploring it: for games too large for that.
 
     Parameters
     ----------
@@ -220,7 +220,7 @@ def simulate_by_rules(
     plays, generator = _plays(plays), _generator(seed)
     max_moves = count(max_moves, "max_moves")
     if not isinstance(game, Game):
-        raise GameError(f"{game!r} is no Game; a class needs to be called: MyGame()", value=game)
+        raise GameError(f"{game!r} is not a Game; a class needs to be called: MyGame()", value=game)
     given = seats if isinstance(seats, Sequence) else (seats,)
     if not 1 <= len(given) <= 2 or not all(map(callable, given)):
         msg = f"a game has one or two seats, which are functions of the turn, not {seats!r}"
@@ -281,7 +281,7 @@ class _Table:
         return cls(chain, over, payment, Sampler.of(chain.indptr, chain.weight))
 
     def play(self, start: int, totals: Floats, generator: np.random.Generator, max_moves: int) -> int:
-        """Fill `totals` with the totals of so many plays; return the number of edges taken."""
+        """Fill `totals` with the totals of plays; return the number of edges taken."""
         chain = self.chain
         flips, pays = bool((chain.sign < 0).any()), bool(chain.reward.any())
         discount = chain.factor

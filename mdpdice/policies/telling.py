@@ -15,7 +15,7 @@ from mdpdice.policies.playthrough import EDGES, Event, Happening, loses, plain
 class Teller:
     """Tells a play, event by event, to those `who` play; of one player alone the name is there twice, or empty.
 
-    The two `people` who see the table at every decision need not be told before how it stands.
+    The two `people` see the table at every decision, so its state is not repeated to them before.
     """
 
     def __init__(self, look: Look[Any], who: Sequence[str] = ("", ""), people: Sequence[bool] = (False, False)) -> None:
@@ -74,7 +74,7 @@ class Teller:
                 worded = type(self.look).ending is not Look.ending
                 if event.kind is Happening.CUT:
                     yield self.words(event)
-                elif worded or not self.alone:  # to somebody alone the total tells it
+                elif worded or not self.alone:  # a single player reads it in the total
                     yield f"{name}{self.words(event)}"
                 if not self._moved or not (self.alone or worded):
                     yield from self._standing("before the last move: " if self._moved else "")
@@ -83,7 +83,7 @@ class Teller:
                     yield f"{name}{total}" if self.alone else f"{total} for {self.who[0]}"
 
     def words(self, event: Event) -> str:
-        """What happens, alone; of a state nothing."""
+        """Return only what happens; nothing for a state."""
         match event.kind:
             case Happening.CHOICE:
                 return self._spoken(self.look.act(self.core, event.what, event.seen).words)
@@ -100,7 +100,7 @@ class Teller:
         return ""
 
     def flush(self) -> Iterator[str]:
-        """The line that is waiting."""
+        """Yield the line that is waiting."""
         if self._waiting:
             rolled = f" → {', '.join(self._rolled)}" if self._rolled else ""
             yield f"{self._waiting}{self._note}{rolled}"
@@ -127,7 +127,7 @@ class Teller:
 
 
 def paid(words: str, reward: Any) -> str:
-    """The words of an action with what it pays at once, where they do not say so themselves."""
+    """Return the words of an action with what it pays at once, where they do not say so themselves."""
     return words if words.split()[-1:] == [_number(reward)] else f"{words} ({_number(reward, sign='+')})"
 
 

@@ -39,7 +39,7 @@ def page(rows: Iterable[Row], title: str, about: Sequence[str], notes: Sequence[
 
 
 def _items(rows: Iterable[Row]) -> Iterator[str]:
-    """The rows as lists in lists."""
+    """Yield the rows as lists in lists."""
     for row, following in pairwise([*rows, Row(0, False, "")]):
         inner = following.level > row.level
         if not row.level:

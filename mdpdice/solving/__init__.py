@@ -1,1 +1,1 @@
-"""`solve`: choose a route, run a back-end, certify, answer; checkpoints, time limits, Ctrl-C."""
+"""`solve`: choose a route, run a solver, certify, answer; checkpoints, time limits, Ctrl-C."""

@@ -32,7 +32,7 @@ FORMAT = "mdpdice-checkpoint"
 VERSION = 1
 _DTYPES = {"header": ("|u1",), "ints": ("<i8",), "floats": ("<f8",)}
 _ENTRIES = {"format": str, "version": int, "key": dict, "iterations": int, "arrays": list}
-_REMEDY = "delete it to start anew"
+_REMEDY = "delete it to start again"
 
 _HELD: set[str] = set()
 """Locks of this process, by their content."""
@@ -99,7 +99,7 @@ class Checkpoint:
         self._found = header, members
 
     def resume(self, arrays: Mapping[str, NDArray[Any]]) -> bool:
-        """Fill the arrays that are given to `save`, int64 or float64, with what there is; False if there is no file."""
+        """Fill the arrays that are given to `save`, int64 or float64, from the file; return False if there is none."""
         if self._found is None:
             return False
         header, members = self._found
@@ -118,7 +118,7 @@ class Checkpoint:
         return True
 
     def corrupt(self, field: str, what: str) -> CorruptFileError:
-        """The error about a part of the file."""
+        """Return the error about a part of the file."""
         return self._file().corrupt(field, what)
 
     def _file(self) -> Archive:
@@ -170,7 +170,7 @@ def _header(file: Archive, members: Mapping[str, NDArray[Any]]) -> dict[str, Any
 
 
 class _Lock:
-    """A file that exists while somebody works on a checkpoint, and says who."""
+    """A file that exists while a process works on a checkpoint, and names it."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -180,10 +180,10 @@ class _Lock:
         who = {"pid": os.getpid(), "host": platform.node(), "started": datetime.now(UTC).isoformat()}
         mine = json.dumps(who | {"born": _born(os.getpid()), "token": os.urandom(8).hex()})
         fresh = self.path.with_name(f"{self.path.name}.{os.getpid()}-{os.urandom(4).hex()}")
-        # With "x", a file that somebody has put there, or a link to elsewhere, is not written to.
+        # With "x", a file that another user has put there, or a link to elsewhere, is not written to.
         with fresh.open("x", encoding="ascii") as file:
             file.write(mine)
-        # Before anybody can read it: other threads ask whether this process still means it.
+        # Before it can be read: other threads ask whether this process still holds it.
         _HELD.add(mine)
         try:
             try:
@@ -264,7 +264,7 @@ def _alive(holder: dict[str, Any]) -> bool:
 
 
 def _born(pid: int) -> str | None:
-    """When a process began, in the units of the system; None where there is no telling, or it is a zombie."""
+    """When a process began, in the units of the system; None where that is unknown, or it is a zombie."""
     try:
         text = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
         state, *fields = text.rpartition(")")[2].split()

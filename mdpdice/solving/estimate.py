@@ -1,4 +1,4 @@
-"""Asking a back-end that takes the game itself, and saying what its answer is: an estimate."""
+"""Asking a solver that takes the game itself, and saying what its answer is: an estimate."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from mdpdice.solving.proposal import answer_of
 
 
 def game_solver(solver: str | Solver) -> GameSolver | None:
-    """Return the back-end that is named, if it is one that takes the game itself."""
+    """Return the solver that is named, if it is one that takes the game itself."""
     check_named_or_made(solver)
     if isinstance(solver, str):
         cls = None if solver == "auto" else load_solver(solver)
@@ -34,7 +34,7 @@ def game_solver(solver: str | Solver) -> GameSolver | None:
 
 @attrs.frozen
 class SearchPlan:
-    """A back-end looks at a game itself and estimates its value; only its total can be estimated."""
+    """A solver looks at a game itself and estimates its value; only its total can be estimated."""
 
     game: Any
     objective: Objective
@@ -42,7 +42,7 @@ class SearchPlan:
     solver: GameSolver
 
     def solve(self, run: Run, epsilon: float, interrupts: Interrupts) -> Solution:
-        """Search the game; the answer is an estimate, whatever the back-end says."""
+        """Search the game; the answer is an estimate, whatever the solver says."""
         game, solver = self.game, self.solver
         if not isinstance(game, Game):
             msg = f"solver {solver.name!r} searches a game and not a network; pass the game itself"

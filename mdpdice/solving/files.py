@@ -1,9 +1,9 @@
 """Solutions as files: sealed archives (`mdpdice.archives`) that are certified again when they are read.
 
 A file holds the values and the policy (of a lattice its stored values), and which problem they answer; it is no
-proof.  Whoever reads it gives the game (and the objective) again.  The problem is made anew and compared by its
+proof.  Whoever reads it gives the game (and the objective) again.  The problem is made again and compared by its
 digest, the answer is carried down to the canonical problem, and from there it takes the way of any answer that a
-back-end proposes: it is certified, or it comes out as uncertified, whatever the file claims.
+solver proposes: it is certified, or it comes out as uncertified, whatever the file claims.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def save_solution(solution: Solution, path: str | os.PathLike[str]) -> None:
 
 
 def solution_members(solution: Solution, form: str = FORMAT, **more: Any) -> dict[str, NDArray[Any]]:
-    """The members of an archive that hold a solution, with `more` entries in the header."""
+    """Return the members of an archive that hold a solution, with `more` entries in the header."""
     table = solution.table
     horizon, policy = None, np.zeros(0, dtype=np.int64)
     if isinstance(table, GridValues):
@@ -115,7 +115,7 @@ class SavedAnswer:
     claimed: Status
 
     def mismatch(self, field: str, asked: Question) -> ProblemMismatchError:
-        """The error about another question."""
+        """Return the error about another question."""
         saved = Question(self.header["objective"], self.header["sense"], self.header["horizon"])
         return self.file.mismatch(field, saved, asked, "Solution.load(path, game, objective, horizon=...)")
 
@@ -143,7 +143,7 @@ def load_lattice(
     *,
     prove: bool,
 ) -> Solution:
-    """The answer on the lattice of a game."""
+    """Return the answer on the lattice of a game."""
     started, sense = time.perf_counter(), chosen.wanted(game)
     question = Question(str(chosen), sense, horizon)
     if horizon is not None:
@@ -164,7 +164,7 @@ def load_lattice(
 
 
 def load_flat(read: SavedAnswer, problem: Problem, epsilon: float, *, prove: bool) -> Solution:
-    """The answer on the network of a problem."""
+    """Return the answer on the network of a problem."""
     file, header, members, claimed = read.file, read.header, read.members, read.claimed
     question = Question(problem.objective, problem.sense, problem.network.horizon)
     made = read.made(problem.network.digest, question)
@@ -175,7 +175,7 @@ def load_flat(read: SavedAnswer, problem: Problem, epsilon: float, *, prove: boo
         if array.shape != shape:
             raise file.corrupt(name, f"it has shape {array.shape}, not {shape}")
     if (policy < -1).any() or (policy >= net.n_edges).any():
-        raise file.corrupt("policy", "it takes edges that there are not")
+        raise file.corrupt("policy", "it refers to edges that do not exist")
     if not prove:
         nothing = np.full(shape, np.inf)
         table = NodeValues(net, value, -nothing, nothing, policy)
@@ -213,7 +213,7 @@ def load_flat(read: SavedAnswer, problem: Problem, epsilon: float, *, prove: boo
 
 @attrs.frozen
 class _Stored:
-    """A back-end that remembers its answer."""
+    """A solver that remembers its answer."""
 
     name: str
     candidate: Candidate
@@ -228,7 +228,7 @@ class _Stored:
 
 
 def _carried_down(lowering: Lowering, before: Network, value: Floats, policy: Ints) -> tuple[Floats, Ints]:
-    """What a value and a policy are in the simpler network of a reduction."""
+    """Return what a value and a policy are in the simpler network of a reduction."""
     net = lowering.network
     shape = (*value.shape[:-1], net.n_nodes)
     # Nodes that stand for none, such as the end where play stays for ever, keep their payoff.

@@ -1,11 +1,11 @@
-"""Ctrl-C while a solve is at work.
+"""Ctrl-C while a solve is running.
 
 A handler of SIGINT is in place for as long as the solve lasts, in the main thread only (Python has no others there),
 and only where Ctrl-C means what it usually means: a program that handles or ignores it itself is left alone.
 
-The first Ctrl-C sets the cancel event.  Where a back-end is at work it has the time `GRACE` to notice and to hand
-over what it has; one that does not look gets a `KeyboardInterrupt` then, as does code that never looks (exploring,
-certifying) at once.  The second Ctrl-C is nobody's but Python's.
+The first Ctrl-C sets the cancel event.  A running solver has the time `GRACE` to notice and to return
+what it has; one that does not look gets a `KeyboardInterrupt` then, as does code that never looks (exploring,
+certifying) at once.  The second Ctrl-C is left to Python.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from typing import Self
 from mdpdice.errors import SolveInterrupted
 
 GRACE = 0.4
-"""Seconds that a back-end has to notice that it was cancelled."""
+"""Seconds that a solver has to notice that it was cancelled."""
 
 
 class Interrupts:
@@ -52,7 +52,7 @@ class Interrupts:
         """Put the handler back, and give a `KeyboardInterrupt` that nobody took its name."""
         self._restore()
         if isinstance(error, KeyboardInterrupt) and self.taken():
-            raise SolveInterrupted("the solve was interrupted before a solver was at work") from error
+            raise SolveInterrupted("the solve was interrupted before a solver started") from error
 
     def taken(self) -> bool:
         """Whether a `KeyboardInterrupt` that was caught stems from the first Ctrl-C; it is answered for then."""
@@ -61,7 +61,7 @@ class Interrupts:
 
     @contextlib.contextmanager
     def patience(self) -> Iterator[None]:
-        """Inside the block somebody looks at the cancel event, so that Ctrl-C waits a moment before it raises."""
+        """Inside the block the cancel event is checked, so Ctrl-C waits a moment before it raises."""
         self._patient = True
         try:
             yield

@@ -1,11 +1,11 @@
-"""Back-ends in a process of their own, for those that are not trusted to come back.
+"""Solvers in a process of their own, for those that are not trusted to come back.
 
-What `isolate` gives is itself a back-end: it hands the problem to a fresh Python process, waits, and takes the answer.
-A back-end that hangs, calls ``os._exit``, crashes the interpreter or eats all memory takes that process
+What `isolate` gives is itself a solver: it hands the problem to a fresh Python process, waits, and takes the answer.
+A solver that hangs, calls ``os._exit``, crashes the interpreter or eats all memory takes that process
 with it and nothing else; what is left is a `PluginError` that says what became of it.
 
 The process is a new one, not a copy: no lock, thread or open file of this program gets there, on any system.
-So the back-end has to be one that can be imported, and its parameters have to be data.  Problem and answer
+So the solver has to be one that can be imported, and its parameters have to be data.  Problem and answer
 go through sealed files; the answer is checked and certified like any other.  Nothing is pickled.
 """
 
@@ -34,20 +34,20 @@ from mdpdice.networks.files import read_network, write_network
 from mdpdice.networks.network import Network
 
 GRACE = 0.3
-"""Seconds that the process has to hand over what it has; less than `mdpdice.solving.interruption.GRACE`."""
+"""Seconds that the process has to return what it has; less than `mdpdice.solving.interruption.GRACE`."""
 _PAUSE = 0.02
 _DTYPES = {"header": ("|u1",), "value": ("<f8",), "policy": ("<i8",)}
 
 
 def isolate(solver: str | Solver, *, time_limit: float | None = None, max_bytes: int | None = None) -> Solver:
-    """A back-end that has another one do the work in a process of its own.
+    """Return a solver that has another one do the work in a process of its own.
 
     Parameters
     ----------
     solver : str or Solver
-        The other back-end, by name or with its parameters.
+        The other solver, by name or with its parameters.
     time_limit : float, optional
-        Seconds after which the process is ended; that is an error of the back-end then.
+        Seconds after which the process is ended; that is an error of the solver then.
     max_bytes : int, optional
         Address space that the process may have, where the system can limit it.  Python and
         what mdpdice needs take about 1.5 GB of it, most of which is never used.
@@ -55,8 +55,8 @@ def isolate(solver: str | Solver, *, time_limit: float | None = None, max_bytes:
     Returns
     -------
     Solver
-        For `mdpdice.solve`, `mdpdice.cross_check` and all others that take back-ends.  It raises `PluginError` if the
-        back-end crashes, hangs or breaks its contract, and `UnsupportedError` if it cannot be imported by another
+        For `mdpdice.solve`, `mdpdice.cross_check` and all others that take solvers.  It raises `PluginError` if the
+        solver crashes, hangs or breaks its contract, and `UnsupportedError` if it cannot be imported by another
         process, or if its parameters are not plain data.  It reports no progress and writes no checkpoints, and of
         the candidate's details only numbers and text arrive.
 
@@ -83,25 +83,25 @@ class _Isolated:
 
     @property
     def name(self) -> str:
-        """Name of the back-end."""
+        """Name of the solver."""
         return self.solver.name
 
     @property
     def features(self) -> frozenset[Feature]:
-        """What the back-end can do there."""
+        """What the solver can do there."""
         return self.solver.features - {Feature.CHECKPOINT}
 
     @classmethod
     def available(cls) -> bool:
-        """Always."""
+        """Return True."""
         return True
 
     @traced
     def solve(self, problem: Network, run: Run) -> Candidate:
-        """Have the back-end propose an answer."""
+        """Have the solver propose an answer."""
         with tempfile.TemporaryDirectory(prefix="mdpdice-") as name:
             folder = Path(name)
-            # The names of states and actions stay here: a back-end deals with arrays.
+            # The names of states and actions stay here: a solver deals with arrays.
             states, actions = range(len(problem.states)), list(range(len(problem.actions)))
             write_network(attrs.evolve(problem, states=states, actions=actions), folder / "problem")
             left = None if run.deadline is None else run.deadline - time.monotonic()
@@ -136,13 +136,13 @@ class _Isolated:
                 while child.poll() is None:
                     late = run.deadline is not None and time.monotonic() > run.deadline
                     if late or run.cancel.is_set():
-                        # It sees that there is nobody any more, and hands over what it has.
+                        # It notices that its caller has gone, and returns what it has.
                         child.stdin.close()
                         with contextlib.suppress(subprocess.TimeoutExpired):
                             child.wait(GRACE)
                         break
                     if limit is not None and time.monotonic() > limit:
-                        why = f"was still at work after time_limit={self.time_limit} s and was ended"
+                        why = f"was still running after time_limit={self.time_limit} s and was ended"
                         msg = f"solver {self.name!r} {why}"
                         raise PluginError(msg, name=self.name, phase="solve", limit=self.time_limit)
                     time.sleep(_PAUSE)
@@ -195,7 +195,7 @@ def _end(child: subprocess.Popen[bytes]) -> None:
 
 
 def _recipe(solver: Solver) -> dict[str, Any]:
-    """How to make the back-end again: where its class is, and its parameters."""
+    """How to make the solver again: where its class is, and its parameters."""
     cls = type(solver)
     remedy = f"solver {solver.name!r} cannot be isolated: "
     if cls.__module__ == "__main__" or "<" in cls.__qualname__:

@@ -3,7 +3,7 @@
 They lie in a folder of this user, by default where the system has caches; the environment variable ``MDPDICE_CACHE``
 names another one, and where it is empty nothing is kept.  A file is used if it belongs to this user, nobody else may
 write to it, its seal is right and it answers the very question that is asked.  Any other is left aside with a warning,
-solved anew and replaced.  The seal finds damage.  It is no protection against somebody who writes an answer on purpose,
+solved again and replaced.  The seal finds damage.  It does not protect against an answer forged on purpose,
 so the folder is closed to others.
 """
 
@@ -49,9 +49,9 @@ def folder() -> Path | None:
 
 
 def find(question: dict[str, Any], read: Callable[[Path], T]) -> T | None:
-    """What `read` makes of the file with the answer to a question; None where there is none that can be used.
+    """Return what `read` makes of the file with the answer to a question; None where there is none that can be used.
 
-    The question is JSON data that tells it from all others, with the sources (`mdpdice.solving.sources`).
+    The question is JSON data that distinguishes it from all others, with the sources (`mdpdice.solving.sources`).
     """
     path = _place(question)
     if path is None or not os.path.lexists(path):
@@ -96,10 +96,10 @@ def keep(question: dict[str, Any], write: Callable[[Path], None]) -> None:
 
 
 def entries() -> list[Entry]:
-    """The kept answers, last used first."""
+    """Return the kept answers, last used first."""
     found, where = [], folder()
     for path in where.iterdir() if where is not None and where.is_dir() else ():
-        with contextlib.suppress(FileNotFoundError):  # somebody else makes room
+        with contextlib.suppress(FileNotFoundError):  # another process makes room
             known = path.lstat()
             if _NAME.fullmatch(path.name) and stat.S_ISREG(known.st_mode):
                 found.append(Entry(path, known.st_size, known.st_mtime))
@@ -120,7 +120,7 @@ def _place(question: dict[str, Any]) -> Path | None:
 
 
 def _foreign(path: Path, kind: Callable[[int], bool]) -> str:
-    """Why a file or folder is not used: it is somebody else's, others may write to it, or it is another thing."""
+    """Return why a file or folder is not used: another user owns it or may write to it, or it is of another kind."""
     found = path.lstat()
     if not kind(found.st_mode):
         return f"{path} is not what it should be"

@@ -75,7 +75,7 @@ def write_kept(
 
 
 def _named_network(network: Network, game: Game[Any, Any]) -> dict[str, NDArray[Any]]:
-    """A network with its names; nothing of one that is soon explored again, or whose names have no text."""
+    """Return a network with its names; nothing of one that is soon explored again, or whose names have no text."""
     if isinstance(network.states, NamedStates) or network.n_states > MOST_NAMES:
         return {}
     classes = named_classes(type(game))
@@ -108,7 +108,7 @@ def write_tables(tables: dict[str, Any], path: str | os.PathLike[str], question:
 
 
 def read_tables(path: str | os.PathLike[str], question: dict[str, Any]) -> dict[str, Any]:
-    """The JSON data in a file; CorruptFileError where it is damaged, or answers another question."""
+    """Return the JSON data in a file; CorruptFileError where it is damaged, or answers another question."""
     file = Archive(os.fspath(path), {"header": ("|u1",)}, _REMEDY)
     entries = {"format": str, "version": int, "question": dict, "tables": dict}
     tables: dict[str, Any] = _header(file, file.read(), entries, question)["tables"]
@@ -133,7 +133,7 @@ def read_kept(
     prove: bool = False,
     lattice_above: int = 0,
 ) -> Solution | None:
-    """The solution in a file; with `prove` it is explored and certified again, else its `details` say that it is kept.
+    """Return the solution in a file; with `prove` certified again, else its `details` say that it is kept.
 
     None where it stands on a lattice with no more edges than `lattice_above`.
 
@@ -232,7 +232,7 @@ def by_columns(names: Sequence[Hashable], classes: Mapping[str, type]) -> dict[s
 
 
 def from_columns(data: Mapping[str, Any], classes: Mapping[str, type]) -> list[Any]:
-    """The names that JSON data of `by_columns` stand for."""
+    """Return the names that JSON data of `by_columns` stand for."""
     made = []
     for kind, columns in zip(data["kinds"], data["columns"], strict=True):
         parts = [[decode(x, classes) if isinstance(x, dict | list) else x for x in column] for column in columns]

@@ -1,11 +1,11 @@
 """Which games are solved on their lattice, and how.
 
-A game with counters can be solved in two ways.  Written out as a flat network it can be given to any back-end and has
+A game with counters can be solved in two ways.  Expanded into a network it can be given to any solver and has
 all that a network offers, but every pair of core state and grid point takes memory, and every edge some more.  On the
 lattice only a few values per point are kept, and edges never.  Both ways give the same values and are certified.
 
-`mdpdice.solve` writes out what is small, or what the lattice cannot do (a horizon, a discount, `UntilReward`, targets
-that are told by no comparisons), or cannot prove: the intervals of a network are narrower.  To choose by oneself:
+`mdpdice.solve` expands what is small, or what the lattice cannot do (a horizon, a discount, `UntilReward`, targets
+that are not comparisons), or cannot prove: the intervals of a network are narrower.  To choose yourself:
 ``solve(explore(game))`` and ``solve(compile_lattice(game))``.
 """
 
@@ -55,7 +55,7 @@ def fits_lattices(game: Game[Any, Any], objective: Objective | None) -> bool:
 def compile_for(
     game: Game[Any, Any], objective: Objective | None, *, max_states: int = 10_000_000, progress: Progress | None = None
 ) -> Lattice:
-    """The lattice of a game, with its rewards kept apart where their sum counts."""
+    """Return the lattice of a game, with its rewards kept apart where their sum counts."""
     __tracebackhide__ = True
     lattice = compile_lattice(game, max_states=max_states, progress=progress)
     if lattice.averaged and isinstance(objective, OfPayoff):
@@ -66,7 +66,7 @@ def compile_for(
 def compile_from(
     game: Game[Any, Any], objective: Objective | None, position: Hashable, *, progress: Progress | None = None
 ) -> Lattice:
-    """The lattice of a game that begins in a position, which gives every counter a value of its range."""
+    """Return the lattice of a game that begins in a position, which gives every counter a value of its range."""
     found = axes(game)
     there = full_state(position, found)
     point = there.point(found)
@@ -77,9 +77,9 @@ def compile_from(
 
 
 def large_layers(lattice: Lattice, objective: Objective | None, run: Run, *, edges: int | None = None) -> Layers | None:
-    """The layers of a lattice on which its objective is to be solved, None where it is to be written out.
+    """Return the layers of a lattice on which its objective is to be solved, None where it is to be expanded.
 
-    It is written out if it has at most so many edges, by default `FLAT_UP_TO_EDGES`.
+    It is expanded if it has at most `edges` edges, by default `FLAT_UP_TO_EDGES`.
     """
     edges = FLAT_UP_TO_EDGES if edges is None else edges
     paid = isinstance(objective, OfPayoff) and bool((lattice.reward >= 0).any())
@@ -107,7 +107,7 @@ def _layers(
 
 
 def layers_of(lattice: Lattice, objective: Objective, run: Run) -> Layers:
-    """The layers on which an objective is solved, or an error if the lattice cannot do it."""
+    """Return the layers on which an objective is solved, or an error if the lattice cannot do it."""
     lowered, endless = lower_lattice(lattice, objective, run)
     layers = _layers(find_layers, lowered, objective, run)
     assert layers is not None
@@ -128,7 +128,7 @@ def solve_on_lattice(layers: Layers, objective: Objective, run: Run, epsilon: fl
 
 
 def certified(layers: Layers, values: Floats, made: Provenance, run: Run, epsilon: float, started: float) -> Solution:
-    """The solution that values of the layers make, after they were verified; the seconds of `made` are filled in.
+    """Verify values of the layers and return the solution they make; the seconds of `made` are filled in.
 
     Values have the shape (entries, points of the grid), and count where play can come.
     """

@@ -1,4 +1,4 @@
-"""`solve`: explore, lower the objective, let a back-end propose, certify, and say what was proved."""
+"""`solve`: explore, lower the objective, let a solver propose, certify, and say what was proved."""
 
 from __future__ import annotations
 
@@ -31,6 +31,7 @@ from mdpdice.numerics.regions import FAST_PATH_FROM_EDGES, largest_component
 from mdpdice.objectives.objective import Objective, Total, asked
 from mdpdice.objectives.oversights import noted
 from mdpdice.objectives.reductions import Lowering, unroll
+from mdpdice.objectives.risk import Searched
 from mdpdice.solving.checkpoints import Checkpoint
 from mdpdice.solving.estimate import SearchPlan, game_solver
 from mdpdice.solving.interruption import Interrupts
@@ -44,6 +45,7 @@ from mdpdice.solving.lattice_route import (
 )
 from mdpdice.solving.problem import Problem, library_version, lift, prepare
 from mdpdice.solving.proposal import check_candidate, propose
+from mdpdice.solving.threshold_search import SearchOfThresholds
 
 S = TypeVar("S", bound=Hashable)
 A = TypeVar("A", bound=Hashable)
@@ -83,15 +85,15 @@ def solve(
     Parameters
     ----------
     game : Game, Network or Lattice
-        What to solve.  A game with counters is written out as a network if that is not too large, and solved on its
+        What to solve.  A game with counters is expanded into a network if that is not too large, and solved on its
         lattice otherwise (`mdpdice.solving.lattice_route`); ``explore(game)`` and ``compile_lattice(game)`` choose.
     objective : Objective, optional
         By default `Total`, with the discount of the game.
     sense : {"max", "min"}, optional
-        Whether the player to move wants much of it or little, if the objective does not say; by default what the
-        game says (`Game.sense`), and much of a chance.
+        Whether the player to move maximises or minimises it, if the objective does not say; by default as the
+        game says (`Game.sense`), and "max" for a chance.
     solver : str or Solver
-        Name of a back-end, a back-end with its parameters, or ``"auto"``, which never picks one that
+        Name of a solver, a solver with its parameters, or ``"auto"``, which never picks one that
         takes the game itself and gives an estimate (``"lookahead"``).  Where floats prove nothing in a network of
         at most `EXACT_UP_TO_NODES` nodes, it goes on with ``"exact"``, for at most half of `time_limit` or
         `EXACT_SECONDS`, and says so in its `warnings`.
@@ -131,7 +133,7 @@ def solve(
     PluginError
         The solver crashed or broke its contract.
     NotConvergedError, SolveInterrupted
-        A limit, or Ctrl-C, came first.  `partial` is a `Solution` with what there is, or None:
+        A limit, or Ctrl-C, came first.  `partial` is a `Solution` with what is known, or None:
         its interval holds the optimal value, wide as it may be.
     CheckpointLockedError, CheckpointMismatchError, CorruptFileError
         The checkpoint is used by another solve, belongs to another one, or is damaged.
@@ -160,13 +162,16 @@ def plan(
     horizon: int | None = None,
     max_states: int = 10_000_000,
     run: Run | None = None,
-) -> FlatPlan | LatticePlan | SearchPlan:
+) -> FlatPlan | LatticePlan | SearchPlan | SearchOfThresholds:
     """Choose how a question is answered: on a network, on a lattice, or by a search of the game."""
     __tracebackhide__ = True
     run = Run() if run is None else run
     chosen, searcher = asked(game, objective, sense), game_solver(solver)
     if searcher is not None:
         return SearchPlan(game, chosen, horizon, searcher)
+    if isinstance(chosen, Searched) and chosen.searched:
+        one = functools.partial(plan, solver=solver, horizon=horizon, max_states=max_states, run=run)
+        return SearchOfThresholds(game, chosen, max_states, one, EXACT_UP_TO_NODES * (solver == "auto"), EXACT_SECONDS)
     if isinstance(game, Lattice):
         if horizon is not None or run.checkpoint is not None or solver != "auto":
             what = "checkpoints" if run.checkpoint else f"solver={solver!r}"
@@ -184,7 +189,7 @@ def plan(
         except UnsupportedError as error:
             refused = error
             if (lattice.sign < 0).any():
-                # A network cannot do it either, and that is told before it is written out.
+                # A network cannot do it either; raise before it is made.
                 raise
         if layers is not None:
             written_out = functools.partial(_flat_plan, game, chosen, solver, None, max_states, run, lattice)
@@ -202,7 +207,7 @@ def plan(
 def _refused_by_lattices(
     game: Game[Any, Any], objective: Objective | None, horizon: int | None
 ) -> UnsupportedError | None:
-    """The error for a question that only a network can answer, of a game that is too large for one."""
+    """Return the error for a question that only a network can answer, of a game that is too large for one."""
     if fits_lattices(game, objective) and horizon is None:
         return None
     what = "the total" if isinstance(objective, Total | None) else str(objective)
@@ -231,7 +236,7 @@ def _flat_plan(
 
 @attrs.frozen
 class FlatPlan:
-    """A back-end solves a network.
+    """A solver solves a network.
 
     `objective` is a text, for the checkpoint; with `surely` it goes on in exact arithmetic where floats prove nothing.
     """
@@ -242,10 +247,10 @@ class FlatPlan:
     surely: bool = False
 
     def solve(self, run: Run, epsilon: float, interrupts: Interrupts) -> Solution:
-        """Run the back-end and certify its answer."""
+        """Run the solver and certify its answer."""
         if is_large(self.problem.canonical):
             # Digits beyond those that were asked for are welcome where they cost nothing, so not here: the
-            # margin is for bounds of the certificate that are wider than those of the back-end.
+            # margin is for bounds of the certificate that are wider than those of the solver.
             run = attrs.evolve(run, tolerance=epsilon / 16)
         file = run.checkpoint
         if file is None:
@@ -321,7 +326,7 @@ def _solve_surely(problem: Problem, backend: Solver, run: Run, epsilon: float, i
                 found = attrs.evolve(found, reason=f"{found.reason.removesuffix(SETTLES)}; {late}")
             else:
                 found.message += f"; {late}"
-        except (UnsupportedError, PluginError):  # numbers beyond floats, say: what there is stays
+        except (UnsupportedError, PluginError):  # numbers beyond floats, say: the first answer stays
             pass
         else:
             if proved.proved:
@@ -341,7 +346,7 @@ def _given(found: Solution | Exception) -> Solution:
 def _checkpointed(
     problem: Problem, solver: Solver, run: Run, epsilon: float, interrupts: Interrupts, file: Checkpoint
 ) -> Solution:
-    """Solve, and solve anew if that went wrong after a start from a checkpoint."""
+    """Solve, and solve again if that went wrong after a start from a checkpoint."""
     while True:
         found: Solution | Exception
         try:
@@ -359,7 +364,7 @@ def _checkpointed(
 
 
 def choose(problem: Problem, solver: str | Solver, extra: frozenset[Feature] = frozenset()) -> Solver:
-    """Back-end to use: the one that is named, or the most direct one that has the features, and the `extra` ones."""
+    """Solver to use: the one that is named, or the most direct one that has the features, and the `extra` ones."""
     if not isinstance(solver, str):
         return solver
     if solver != "auto":
@@ -376,7 +381,7 @@ def choose(problem: Problem, solver: str | Solver, extra: frozenset[Feature] = f
 
 
 def _iterations(network: Network, need: frozenset[Feature]) -> tuple[str, ...]:
-    """The back-ends for cycles, the faster one first.
+    """Return the solvers for cycles, the faster one first.
 
     Sweeps are faster, unless one large component takes them without a discount, where plays may be long.
     """
@@ -387,7 +392,7 @@ def _iterations(network: Network, need: frozenset[Feature]) -> tuple[str, ...]:
 
 
 def unsupported(name: str, need: frozenset[Feature], have: frozenset[Feature]) -> UnsupportedError:
-    """The error for a solver that lacks features, which names those that have them."""
+    """Return the error for a solver that lacks features, which names those that have them."""
     lacks = ", ".join(sorted(feature.value for feature in need - have))
     able = [other for other, cls in available_solvers().items() if need <= cls.features]
     who = f"use {' or '.join(able)}" if able else "no installed solver has them all"
@@ -398,7 +403,7 @@ def unsupported(name: str, need: frozenset[Feature], have: frozenset[Feature]) -
 def solve_problem(
     problem: Problem, solver: Solver, run: Run, epsilon: float, interrupts: Interrupts | None = None
 ) -> Solution:
-    """Let one back-end propose an answer to a prepared problem, and certify it."""
+    """Let one solver propose an answer to a prepared problem, and certify it."""
     started = time.perf_counter()
     canonical = problem.canonical
     unrolled = None
@@ -418,7 +423,7 @@ def solve_problem(
     try:
         with watch.patience():
             candidate = answer = propose(network, solver, run)
-        # Lets go of the back-end's own arrays, which with a horizon are large.
+        # Lets go of the solver's own arrays, which with a horizon are large.
         run.offer(lambda: answer)
         if watch.arrived:
             run.check(candidate)
@@ -467,7 +472,7 @@ def _partial(
     reason: str,
     started: float,
 ) -> Solution | None:
-    """What a stopped solver has found so far, with the bounds that can be had at once."""
+    """Return what a stopped solver has found so far, with the bounds that can be had at once."""
     canonical = problem.canonical
     try:
         found = run.offered() if candidate is None else candidate
@@ -482,7 +487,7 @@ def _partial(
         found = attrs.evolve(found, value=known, policy=chosen, details=details)
         value, policy = _on_stages(unrolled, found)
         check_candidate(canonical, value, policy, solver.name)
-    except Exception:  # noqa: BLE001 - a plug-in that was stopped may hand over anything
+    except Exception:  # noqa: BLE001 - a plug-in that was stopped may return anything
         return None
     quick = _quick_verdict(canonical, found, value, policy)
     verdict = attrs.evolve(quick, certified=False, reason=reason)
@@ -490,7 +495,7 @@ def _partial(
 
 
 def _quick_verdict(canonical: Network, candidate: Candidate, value: Floats, policy: Ints) -> Verdict:
-    """Bounds of what there is: those that the back-end claims, if they hold, or what is found in a moment."""
+    """Return bounds of a partial answer: those that the solver claims, if they hold, or what is found in a moment."""
     edges = canonical.n_edges * (1 if canonical.horizon is None else canonical.horizon + 1)
     limit = time.monotonic() + (PARTIAL_SECONDS if edges <= PARTIAL_UP_TO_EDGES else 0.0)
 

@@ -48,11 +48,11 @@ class Problem:
 
     @property
     def canonical(self) -> Network:
-        """What a back-end solves."""
+        """What a solver solves."""
         return self.lowerings[-1].network if self.lowerings else self.network
 
     def needs(self) -> frozenset[Feature]:
-        """Features that a back-end must have."""
+        """Features that a solver must have."""
         return self._needs
 
     @functools.cached_property
@@ -91,7 +91,7 @@ def prepare(
     __tracebackhide__ = True
     run = Run() if run is None else run
     chosen = asked(game, objective)
-    network = game if isinstance(game, Network) else _explored(game, chosen, max_states, run, lattice)
+    network = game if isinstance(game, Network) else explored(game, chosen, max_states, run, lattice)
     if horizon is not None:
         if isinstance(chosen, Horizon):
             raise GameError("the horizon is given twice: in the objective and as horizon=", value=horizon)
@@ -103,7 +103,7 @@ def prepare(
 
 
 def _refuse_vast(network: Network) -> None:
-    """Refuse a horizon whose stages cannot fit in memory, before anybody makes room for them."""
+    """Reject a horizon whose stages cannot fit in memory, before memory is allocated for them."""
     if network.horizon is None:
         return
     size = (network.horizon + 1) * network.n_nodes * STAGE_BYTES
@@ -118,9 +118,8 @@ def _refuse_vast(network: Network) -> None:
         raise HorizonRangeError(msg, value=network.horizon, limit=fits)
 
 
-def _explored(
-    game: Game[Any, Any], objective: Objective, max_states: int, run: Run, lattice: Lattice | None
-) -> Network:
+def explored(game: Game[Any, Any], objective: Objective, max_states: int, run: Run, lattice: Lattice | None) -> Network:
+    """Return the network of a game, with its rewards kept apart where their sum counts."""
     __tracebackhide__ = True
     network = explore(game, max_states=max_states, progress=run.watch, lattice=lattice)
     if network.averaged and isinstance(objective, OfPayoff):
@@ -173,7 +172,7 @@ def lift(
 
 
 def _rounded(exact: list[list[Any]], shape: tuple[int, ...]) -> tuple[Floats, Floats, Floats]:
-    """The floats of exact values and those next to them, since a shift of floats rounds."""
+    """Return the floats of exact values and those next to them, since a shift of floats rounds."""
     value = np.array([[float(number) for number in row] for row in exact])
     lower, upper = value.copy(), value.copy()
     for row, low, high in zip(exact, lower, upper, strict=True):

@@ -1,4 +1,4 @@
-"""Asking a back-end for an answer, refusing what is none, and saying what it cannot do."""
+"""Asking a solver for an answer, refusing what is none, and saying what it cannot do."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from mdpdice.networks.network import Floats, Ints, Network
 T = TypeVar("T")
 
 CHECKSUM_FROM_EDGES = 20_000
-"""Edges from which a problem is compared by quick sums instead of its digest, before and after a back-end had it."""
+"""Edges from which a problem is compared by quick sums instead of its digest, before and after a solver had it."""
 
 HUGE = 1e150
-"""Reward or payoff from which values that are not finite are no fault of a back-end: its sums and products overflow."""
+"""Reward or payoff from which infinite values are not blamed on a solver: its sums and products overflow."""
 
 _BEFORE: WeakKeyDictionary[Network, object] = WeakKeyDictionary()
 """What networks looked like when they were first solved."""
 
 
 def propose(network: Network, solver: Solver, run: Run) -> Candidate:
-    """Let a back-end propose an answer to a canonical problem, and make sure that it keeps its contract."""
+    """Let a solver propose an answer to a canonical problem, and make sure that it keeps its contract."""
     # Those of the library hand the read-only arrays to code that is compiled for such; `check_solver` watches them.
     own = type(solver).__module__.startswith("mdpdice.solvers.")
     if not own and network not in _BEFORE:
@@ -46,7 +46,7 @@ def propose(network: Network, solver: Solver, run: Run) -> Candidate:
     try:
         value, policy = np.array(candidate.value), np.array(candidate.policy)
     except (TypeError, ValueError) as error:
-        msg = f"solver {solver.name!r} gave an answer that is none: {error}"
+        msg = f"solver {solver.name!r} returned an invalid answer: {error}"
         raise PluginError(msg, name=solver.name, phase="answer") from error
     # One that ran in a process of its own tells whom it asked there.
     others = frozenset({*called, *candidate.details.get("called", ())} - {solver.name})
@@ -55,7 +55,7 @@ def propose(network: Network, solver: Solver, run: Run) -> Candidate:
 
 
 def answer_of(name: str, kind: type[T], ask: Callable[[], T]) -> T:
-    """What a back-end answers when it is asked; that it crashes, or gives something else, is its error."""
+    """Return what a solver answers when it is asked; that it crashes, or gives something else, is its error."""
     try:
         answer = ask()
     except MdpDiceError:
@@ -116,5 +116,5 @@ def check_candidate(network: Network, value: Floats, policy: Ints, name: str) ->
             node = int(np.argwhere(wrong)[0][-1])
             problem = f"its policy takes no edge of the decision {network.describe(node)!r}"
     if problem:
-        msg = f"solver {name!r} gave an answer that is none: {problem}"
+        msg = f"solver {name!r} returned an invalid answer: {problem}"
         raise PluginError(msg, name=name, phase="answer")

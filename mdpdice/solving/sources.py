@@ -2,7 +2,7 @@
 
 A game is its class, the classes that it derives from, and what their files import from their own folder, imports inside
 functions among them.  What belongs to Python or is installed stands still; what lies elsewhere may change unseen.
-Files that a game opens and what it imports by names made at run time are seen by nobody.
+Files that a game opens, and what it imports by names made at run time, are not seen.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ _INSTALLED = {"site-packages", "dist-packages"}
 
 
 def _inside(path: Path) -> Iterator[Path]:
-    """A file, or the files of a package."""
+    """Yield a file, or the files of a package."""
     if path.is_file():
         yield path
     else:
@@ -65,7 +65,7 @@ def _inside(path: Path) -> Iterator[Path]:
 
 
 def _whole(path: Path) -> Path:
-    """The package that a file belongs to, or the file."""
+    """Return the package that a file belongs to, or the file."""
     while (path.parent / "__init__.py").exists():
         path = path.parent
     return path
@@ -83,7 +83,7 @@ def _imported(path: Path) -> set[str]:
 
 
 def _place(name: str, folder: Path) -> list[Path] | None:
-    """What has to be read for an import of a file in a folder; None where it lies elsewhere."""
+    """Return what has to be read for an import of a file in a folder; None where it lies elsewhere."""
     spec = sys.modules[name].__spec__ if name in sys.modules else importlib.util.find_spec(name)
     if spec is None:  # for type checkers, or where it happens to be installed
         return []

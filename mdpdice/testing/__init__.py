@@ -1,6 +1,6 @@
-"""Conformance kits: does a game, or a back-end, keep what the rest of mdpdice relies on?
+"""Conformance kits: does a game, or a solver, keep what the rest of mdpdice relies on?
 
-`check_game` examines one game, `check_same` compares two declarations of one, and `check_solver` puts a back-end
+`check_game` examines one game, `check_same` compares two declarations of one, and `check_solver` puts a solver
 through a battery of small models whose answers the kit holds as rationals.  All are plain functions: call them from any
 test.  The first check that fails raises `mdpdice.errors.ConformanceError`, which is an `AssertionError` and says which
 check failed, where, and what to do.  If none does, a `Conformance` is returned that lists what was checked and, apart

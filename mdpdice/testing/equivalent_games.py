@@ -29,7 +29,7 @@ _Ask = Callable[[Network, str], Solution]
 
 
 def asker(ledger: Ledger, objective: Objective | None, horizon: int | None) -> _Ask:
-    """A function that solves a network for a check, and fails that check if it cannot."""
+    """Return a function that solves a network for a check, and fails that check if it cannot."""
 
     def ask(network: Network, check: str) -> Solution:
         try:
@@ -111,7 +111,7 @@ def check_symmetry(ledger: Ledger, game: Game[Any, Any], solution: Solution, ask
         try:
             network.node_of(first)
         except errors.UnknownStateError as error:
-            msg = f"its representative {first!r} cannot be reached, so canonical() is no symmetry of the rules"
+            msg = f"its representative {first!r} cannot be reached, so canonical() is not a symmetry of the rules"
             ledger.fail("symmetry", msg, state=state, cause=error)
         if apart := _apart(whole, state, solution, first):
             msg = f"its value and that of its representative {first!r} are in {apart}; they must be equal"
@@ -120,6 +120,6 @@ def check_symmetry(ledger: Ledger, game: Game[Any, Any], solution: Solution, ask
 
 
 def _without_symmetry(game: Game[Any, Any]) -> Game[Any, Any]:
-    """The same game, with every state standing for itself."""
+    """Return the same game, with every state standing for itself."""
     total, discount, sense = game.total, game.discount, game.sense
     return Game.of(start=game.start(), node=game.node, total=total, discount=discount, sense=sense)

@@ -175,7 +175,7 @@ def _sample(count: int, size: int) -> list[int]:
 def _check_declaration(ledger: Ledger, game: Any) -> None:
     if not isinstance(game, Game):
         how = "a class needs to be called: MyGame()" if isinstance(game, type) else "derive it from mdpdice.Game"
-        ledger.fail("declaration", f"{game!r} is no Game; {how}", value=game)
+        ledger.fail("declaration", f"{game!r} is not a Game; {how}", value=game)
     ledger.ask("declaration", "sense", sense_of, game)
     bounds: Any = game.payoff_range
     if bounds is not None:
@@ -203,7 +203,7 @@ def _blame(ledger: Ledger, error: errors.MdpDiceError) -> NoReturn:
 
 
 def _check_network(ledger: Ledger, network: Network) -> None:
-    """What the network holds was checked when it was made; the actions are looked at once more, as texts."""
+    """Check the actions as texts; the rest of a network was checked when it was made."""
     ledger.passed("nodes", network.n_nodes, f"{network.n_states:,} states")
     rows = int((network.kind == Kind.CHANCE).sum())
     ledger.passed("probabilities", rows, "; ".join(("distributions", *network.warnings)))
@@ -274,7 +274,7 @@ def _check_reachability(ledger: Ledger, game: Game[Any, Any], network: Network, 
 
 
 def _trap(network: Network) -> int | None:
-    """A node from which no end can be reached, whatever the players do; a state, if one is among them."""
+    """Return a node from which no end can be reached, whatever the players do; a state, if one is among them."""
     lost = np.flatnonzero(~can_reach(network, network.kind == Kind.END))
     if not len(lost):
         return None
@@ -293,7 +293,7 @@ def _check_termination(
         ledger.fail(
             "termination",
             f"the value is infinite, since a play can collect without end ({solution.reason}); limit it, give the "
-            "game a discount, or let infinite_reason() of its Look tell why this is right",
+            "game a discount, or let infinite_reason() of its Look say why this is right",
             state=solution.network.describe(node),
         )
     if objective is None and reason is not None and not infinite.any():
@@ -318,7 +318,7 @@ def _check_texts(ledger: Ledger, game: Game[Any, Any], network: Network, some: l
         state = network.states[index]
         text = ledger.ask("texts", "show_state", look.show_state, state, hint=f"; {remedy}", state=state)
         if not isinstance(text, str):
-            ledger.fail("texts", f"show_state gives {text!r}, which is no text", state=state, value=text)
+            ledger.fail("texts", f"show_state returns {text!r}, which is not a text", state=state, value=text)
         if text in seen:
             msg = f"show_state writes {text!r} for it and for {seen[text]!r}; the text must tell them apart"
             ledger.fail("texts", msg, state=state, value=text)
@@ -419,6 +419,6 @@ def _listed(ledger: Ledger, check: str, look: Look[Any], name: str, kind: type, 
     found = ledger.ask(check, f"{name}()", getattr(look, name), *args)
     if not isinstance(found, list | tuple) or not all(isinstance(one, kind) for one in found):
         what = "lines" if kind is str else name
-        msg = f"{name}() gives {found!r}, which is no list of {what}; it is a list of {kind.__name__}"
+        msg = f"{name}() returns {found!r}, not a list of {what}; return a list of {kind.__name__}"
         ledger.fail(check, msg, value=found)
     return list(found)

@@ -1,6 +1,6 @@
-"""Whether a back-end can be stopped: cancelled, out of time, interrupted; and resumed, if it says so.
+"""Whether a solver can be stopped: cancelled, out of time, interrupted; and resumed, if it says so.
 
-No clock decides: the cancel event that the back-end looks at answers differently after a number of looks.
+No clock decides: the cancel event that the solver looks at answers differently after a number of looks.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def same_answer(one: Candidate, other: Candidate) -> bool:
 
 
 def out_of_time() -> Run:
-    """A solve whose time is over before it starts."""
+    """Return a solve whose time is over before it starts."""
     return Run(deadline=time.monotonic() - 1.0)
 
 
@@ -60,7 +60,7 @@ def _deep() -> Network:
 
 
 def check_stops(ledger: Ledger, solver: Solver, patience: float) -> None:
-    """The checks ``"cancel"``, ``"deadline"`` and ``"interrupt"``."""
+    """Run the checks ``"cancel"``, ``"deadline"`` and ``"interrupt"``."""
     ledger.model = "deep"
     looks = _Looks()
     began = time.monotonic()
@@ -92,7 +92,7 @@ def _expect(
     problem = _deep()
     try:
         answer = solver.solve(problem, run)
-    except BaseException as error:  # noqa: BLE001 - whatever the code of a back-end raises
+    except BaseException as error:  # noqa: BLE001 - whatever the code of a solver raises
         if not isinstance(error, (SolveInterrupted, *allowed)):
             msg = f"{what}, it raised {type(error).__name__}: {error}; let what run.check() raises pass"
             ledger.fail(check, msg, cause=error if isinstance(error, Exception) else None)
@@ -103,12 +103,12 @@ def _expect(
     shape = (problem.n_nodes,)
     for part in (one for one in parts if one is not None):
         if not isinstance(part, Candidate) or np.shape(part.value) != shape or np.shape(part.policy) != shape:
-            what += f", it hands over {part!r:.80}"
-            ledger.fail(check, f"{what}, which is no Candidate of all nodes (NaN, -1: not known)")
+            what += f", it returns {part!r:.80}"
+            ledger.fail(check, f"{what}, which is not a Candidate of all nodes (NaN, -1: not known)")
 
 
 def check_checkpoint(ledger: Ledger, solver: Solver) -> None:
-    """The check ``"checkpoint"``: stopped and resumed, a solve comes to the same answer."""
+    """Run the check ``"checkpoint"``: stopped and resumed, a solve comes to the same answer."""
     resumed = 0
     for model in MODELS:
         problem = model.problem()
@@ -133,7 +133,7 @@ def check_checkpoint(ledger: Ledger, solver: Solver) -> None:
 
 
 def _in_two_parts(ledger: Ledger, solver: Solver, network: Network, path: Path, last: int) -> Candidate | None:
-    """The answer of a solve that was stopped at a look and resumed; None if there was nothing to resume from."""
+    """Return the answer of a solve that was stopped at a look and resumed; None if there was nothing to resume from."""
     key = {"problem": network.digest, "solver": solver.name}
     try:
         with Checkpoint(path, 0.0) as file:

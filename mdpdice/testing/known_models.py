@@ -1,7 +1,7 @@
 """Small models whose answers are known, as rationals, by an argument that fits into a line.
 
-Each has a reason to be here: something that a back-end which is nearly right gets wrong.  None of the values was found
-by a solver; the tests of the kit compare them with the values of all policies and with the exact back-end.
+Each has a reason to be here: something that a solver which is nearly right gets wrong.  None of the values was found
+by a solver; the tests of the kit compare them with the values of all policies and with the exact solver.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Model:
     horizon: int | None = None  # largest number of decisions
 
     def game(self) -> Game[Any, Any]:
-        """The game, with its sense."""
+        """Return the game, with its sense."""
         return with_sense(self.make(), self.sense)
 
     def problem(self) -> Problem:
@@ -59,7 +59,7 @@ _RUNGS = 6
 
 
 def _table(total: int = 0, discount: Fraction | int = 1, **nodes: Node[Any, Any]) -> Callable[[], Game[Any, Any]]:
-    """A game of a few states, given one by one, the start first."""
+    """Return a game of a few states, given one by one, the start first."""
     return lambda: Game.of(start=next(iter(nodes)), node=lambda state: nodes[state], total=total, discount=discount)
 
 
@@ -101,7 +101,7 @@ MODELS: tuple[Model, ...] = (
     Model("end", "the start is an end, and no float equals 7/3", _table(s=end(_F(7, 3))), lambda: {"s": _F(7, 3)}),
     Model(
         "chance alone",
-        "nobody decides: 0 with 1/3 and 6 with 2/3 make 4",
+        "no decision: 0 with 1/3 and 6 with 2/3 make 4",
         _table(s=roll(Dist({0: 1, 6: 2}), end)),
         lambda: {"s": 4},
     ),
@@ -113,7 +113,7 @@ MODELS: tuple[Model, ...] = (
     ),
     Model(
         "losses",
-        "all values are negative, so 0 is no bound: (-1 - 4) / 2 beats -3",
+        "all values are negative, so 0 is not a bound: (-1 - 4) / 2 beats -3",
         _table(s=decide({"sure": end(-3), "coin": _coin(1, 2, end(-1), end(-4))})),
         lambda: {"s": _F(-5, 2)},
     ),
@@ -138,7 +138,7 @@ MODELS: tuple[Model, ...] = (
     ),
     Model(
         "rewards",
-        "paid on the way, in chance and in options: -1 + (4 + 3) / 2 + 1 / 2",
+        "rewards of edges, in chance and in options: -1 + (4 + 3) / 2 + 1 / 2",
         _table(
             s=decide({"rest": end(2), "work": _coin(1, 2, go("rich", reward=4), go("poor"), reward=-1)}),
             rich=end(3),
@@ -197,13 +197,13 @@ MODELS: tuple[Model, ...] = (
     ),
     Model(
         "free circle",
-        "going round costs nothing, so any number satisfies the equations there; the best way out is 3/4",
+        "the circle costs nothing, so any number satisfies the equations there; the best way out is 3/4",
         _table(s=decide({"to t": go("t"), "quit": end(_F(1, 4))}), t=decide({"to s": go("s"), "sell": end(_F(3, 4))})),
         lambda: {"s": _F(3, 4), "t": _F(3, 4)},
     ),
     Model(
         "idle",
-        "who stays for ever gets 0, which is better than to pay 2",
+        "staying for ever is worth 0, which is better than paying 2",
         _table(s=decide({"pay": end(-2), "stay": go("s")})),
         lambda: {"s": 0},
     ),

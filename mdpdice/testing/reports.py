@@ -68,7 +68,7 @@ class Conformance:
         return {check.name: check.note for check in self.checks if check.outcome == "skipped"}
 
     def table(self) -> str:
-        """The report as lines of text."""
+        """Return the report as lines of text."""
         width = max(len(check.name) for check in self.checks)
         lines = [self.subject]
         for check in self.checks:
@@ -101,7 +101,7 @@ class Ledger:
         self.subject = subject
         self.require = tuple(require)
         self.checks: list[Check] = []
-        self.model: str | None = None  # of a back-end's battery, the one at hand
+        self.model: str | None = None  # of a solver's battery, the one at hand
         self.max_states = max_states
         self.limits: dict[str, Any] = {"max_states": max_states, "progress": progress}
 
@@ -133,5 +133,5 @@ class Ledger:
             self.fail(check, f"{what} raised {type(error).__name__}: {error}{hint}", cause=error, **place)
 
     def report(self) -> Conformance:
-        """The report, when all is done."""
+        """Return the report, when all is done."""
         return Conformance(self.subject, tuple(self.checks))

@@ -111,7 +111,7 @@ def compare_networks(
 
 
 def _rows(network: Network, rename: Callable[[Any], Hashable] | None) -> list[_Row]:
-    """The edges of every node: action, probability, reward, sign, step and target."""
+    """Return the edges of every node: action, probability, reward, sign, step and target."""
     rows: list[_Row] = []
     for node in range(network.n_nodes):
         row: _Row = []
@@ -165,7 +165,7 @@ def _signature(row: _Row, colours: list[int], own: int) -> Any:
 
 
 def _near(network: Network, node: int) -> Hashable | None:
-    """The state of a node, or one that leads there."""
+    """Return the state of a node, or one that leads there."""
     for _ in range(network.n_nodes):
         entering = np.flatnonzero(network.dst == node)
         if network.node_state[node] >= 0 or not len(entering):
@@ -175,7 +175,7 @@ def _near(network: Network, node: int) -> Hashable | None:
 
 
 def _shown(network: Network, node: int) -> str:
-    """What happens at a node, in a few words."""
+    """Return what happens at a node, in a few words."""
     if network.kind[node] == Kind.END:
         return f"end({network.exact_payoff(node)})"
     if not network.decides[node]:

@@ -1,8 +1,8 @@
-"""`check_solver`: a battery of small models with exact answers, and what the protocol of a back-end asks for.
+"""`check_solver`: a battery of small models with exact answers, and what the protocol of a solver asks for.
 
 Every model is solved twice, from the first to the last and then backwards, each time from a new copy.  The first
 answer is compared with the known values, its policy is evaluated by itself, and it is certified; the second must be
-the same to the last bit.  Whether a back-end can be stopped is checked without a clock: the cancel
+the same to the last bit.  Whether a solver can be stopped is checked without a clock: the cancel
 event that it looks at changes its mind after a number of looks.
 """
 
@@ -36,13 +36,13 @@ SOLVER_CHECKS = (
     "protocol", "answer", "inputs", "values", "policy", "certificate", "bounds", "determinism", "cancel",
     "deadline", "interrupt", "traced", *FEATURES,
 )  # fmt: skip
-"""Names of the checks of a back-end."""
+"""Names of the checks of a solver."""
 
 
 def check_solver(
     solver: str | Solver | type[Solver], *, require: Sequence[str] = (), epsilon: float = 1e-6, patience: float = 10.0
 ) -> Conformance:
-    """Put a back-end through the battery, as far as its features go.
+    """Put a solver through the battery, as far as its features go.
 
     ===============  ======================================================================================
     ``protocol``     it has a name, features, `available` and `solve`, and says that it can run here
@@ -65,7 +65,7 @@ def check_solver(
     Parameters
     ----------
     solver : str, Solver or class
-        A name, a back-end with its parameters, or a class whose parameters all have defaults.
+        A name, a solver with its parameters, or a class whose parameters all have defaults.
     require : sequence of str
         Checks that must not be skipped, such as ``"two_player"`` or ``"traced"``.
     epsilon : float
@@ -133,7 +133,7 @@ def _check_protocol(ledger: Ledger, solver: Any) -> Solver:
 
 
 class _Battery:
-    """All models that a back-end has the features for."""
+    """All models that a solver has the features for."""
 
     def __init__(self, ledger: Ledger, solver: Solver, epsilon: float) -> None:
         self.ledger = ledger
@@ -182,14 +182,14 @@ class _Battery:
     # --- one answer -----------------------------------------------------------------------------
 
     def _ask(self, model: Model, problem: Problem) -> Candidate:
-        """An answer that keeps the contract."""
+        """Return an answer that keeps the contract."""
         network = self._network(problem)
         digest = network.digest
         remedy = "work on copies: value = problem.payoff.copy()"
         try:
             with calls_recorded() as called:
                 answer: Any = self.solver.solve(network, Run(tolerance=min(1e-9, self.epsilon / 4)))
-        except Exception as error:  # noqa: BLE001 - whatever the code of a back-end raises
+        except Exception as error:  # noqa: BLE001 - whatever the code of a solver raises
             text = f"it raised {type(error).__name__}: {error}"
             if isinstance(error, ValueError) and "read-only" in str(error):
                 self.ledger.fail("inputs", f"it tried to write into the problem ({error}); {remedy}", cause=error)
@@ -206,7 +206,7 @@ class _Battery:
         return checked
 
     def _network(self, problem: Problem) -> Network:
-        """What the back-end gets: the stages side by side, if it knows no horizons."""
+        """Return what the solver gets: the stages side by side, if it knows no horizons."""
         canonical = problem.canonical
         if canonical.horizon is None or Feature.HORIZON in self.solver.features:
             return canonical
@@ -223,7 +223,7 @@ class _Battery:
         rows = answer.policy if network.horizon is None else answer.policy[1:]
         idle = network.horizon is None or (answer.policy[0] == -1).all()
         if not idle or (rows[..., ~network.decides] != -1).any():
-            self.ledger.fail("answer", "its policy takes an edge where nobody decides; it is -1 there")
+            self.ledger.fail("answer", "its policy takes an edge without a decision; it is -1 there")
         if not isinstance(answer.details, Mapping) or isinstance(answer.iterations, bool):
             self.ledger.fail("answer", "details is a mapping, and iterations a number")
         ends = network.kind == Kind.END
@@ -290,13 +290,13 @@ class _Battery:
     # --- all answers ----------------------------------------------------------------------------
 
     def check_traced(self) -> None:
-        """A cross-check has to know who was asked."""
+        """Check that the solver is traced: a cross-check has to know which ones were asked."""
         name = self.solver.name
         if name in self.called:
             self.ledger.passed("traced", len(self.needs))
         elif name in solver_names():
             msg = "it is registered, but its solve is not decorated with mdpdice.backend.traced; a cross-check could "
-            self.ledger.fail("traced", msg + "not tell when one back-end answers by asking another")
+            self.ledger.fail("traced", msg + "not tell when one solver answers by asking another")
         else:
             why = "solve is not decorated with mdpdice.backend.traced, as one that is registered has to be"
             self.ledger.skipped("traced", why)
@@ -320,11 +320,11 @@ class _Battery:
                 self.ledger.skipped(name, f"not declared{more}")
 
 
-# --- back-ends that search a game: all that they claim are bounds ------------------------------------
+# --- solvers that search a game: all that they claim are bounds ------------------------------------
 
 
 def _check_searches(ledger: Ledger, solver: Any) -> None:
-    """The checks of a `GameSolver`."""
+    """Run the checks of a `GameSolver`."""
     asked = [model for model in MODELS if model.horizon is None]
     answers, refused = [], []
     for model in asked:
@@ -352,13 +352,13 @@ def _check_searches(ledger: Ledger, solver: Any) -> None:
 
 
 def _search(ledger: Ledger, solver: Any, model: Model) -> Searched | None:
-    """What was found; None if it says that this is nothing for it."""
+    """Return what was found; None if the solver says that it cannot do this."""
     ledger.model = model.name
     try:
         found = solver.search(model.game(), Run())
     except (UnsupportedError, CycleError):
         return None
-    except Exception as error:  # noqa: BLE001 - whatever the code of a back-end raises
+    except Exception as error:  # noqa: BLE001 - whatever the code of a solver raises
         ledger.fail("answer", f"it raised {type(error).__name__}: {error} ({model.hazard})", cause=error)
     if not isinstance(found, Searched):
         ledger.fail("answer", f"it returned {found!r} instead of a Searched")
@@ -393,7 +393,7 @@ def _check_stops(ledger: Ledger, solver: Any) -> None:
             solver.search(game(), run)
         except SolveInterrupted:
             ledger.passed(check, 1)
-        except Exception as error:  # noqa: BLE001 - whatever the code of a back-end raises
+        except Exception as error:  # noqa: BLE001 - whatever the code of a solver raises
             ledger.fail(check, f"it raised {type(error).__name__}: {error}", cause=error)
         else:
             ledger.fail(check, "it went on; call run.check() now and then")

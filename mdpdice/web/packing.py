@@ -30,5 +30,5 @@ def packed(numbers: Sequence[int] | NDArray[Any]) -> list[Any]:
 
 
 def packed_bits(marks: NDArray[np.bool_]) -> list[Any]:
-    """Marks, eight a byte, the first one lowest."""
+    """Pack marks, eight to a byte, the first one lowest."""
     return [marks.size, 0, squeezed(np.packbits(marks.ravel(), bitorder="little").tobytes())]

@@ -97,7 +97,7 @@ def write_page(
 def page_data(
     solution: Solution, seats: Sequence[str] = (), given: Mapping[str, Any] | None = None
 ) -> tuple[str, Page]:
-    """What a page knows of a game, as JSON; `given` are its name and parameters as on the command line."""
+    """Return what a page knows of a game, as JSON; `given` are its name and parameters as on the command line."""
     game = solution.game
     if game is None:
         msg = "a page needs the game that was solved: write_page(solve(game), path)"
@@ -157,7 +157,7 @@ def _throw(made: Thrown) -> dict[str, Any]:
 
 
 def _charts(solution: Solution, look: Look[Any]) -> list[dict[str, Any]]:
-    """The strategy as tables, as far as they are short."""
+    """Return the strategy as tables, as far as they are short."""
     found = []
     try:
         tables = look.tables(solution) if solution.proved else []
@@ -176,7 +176,7 @@ def _plain(one: Any) -> Any:
 
 
 def _about(solution: Solution, error: float) -> dict[str, Any]:
-    """What the page says of the game and of the answer."""
+    """Return what the page says of the game and of the answer."""
     game: Any = solution.game
     kind = type(game)
     parameters = {name: getattr(game, name) for name in init_names(kind) or ()}
@@ -201,7 +201,7 @@ def _about(solution: Solution, error: float) -> dict[str, Any]:
 
 
 def _html(data: str) -> str:
-    """The page with its style, its modules and the data."""
+    """Return the page with its style, its modules and the data."""
     page = (STATIC / "page.html").read_text(encoding="utf-8")
     style = (STATIC / "style.css").read_text(encoding="utf-8")
     page = page.replace('<link rel="stylesheet" href="style.css">', f"<style>\n{style}</style>")
@@ -211,7 +211,7 @@ def _html(data: str) -> str:
 
 
 def modules_of(first: str) -> str:
-    """A module and all that it imports as one; their names differ."""
+    """Return a module and all that it imports as one; their names differ."""
     order: list[str] = []
 
     def visit(name: str) -> None:

@@ -5,9 +5,9 @@ Every node is a row of whole numbers, and equal rows are written once:
 ====== ==============================================================================================
 kind   numbers, then nodes
 ====== ==============================================================================================
-END    payoff (an expression), how it is told (a text)
+END    payoff (an expression), what is said of it (a text)
 DECIDE player, what the actions look like, and with the dice that lie there; a node for each action
-CHANCE throw, reward, how it is told; a node for each outcome
+CHANCE throw, reward, what is said of it; a node for each outcome
 WHEN   condition (an expression); a node where it holds, and one where it does not, or the option is missing
 GO     core state, update, reward
 PASS   the same, and the other player is to move
@@ -39,14 +39,14 @@ MOST_ROLLS = 100_000
 
 
 def too_large(why: str) -> UnsupportedError:
-    """The error for a game that does not fit into a page."""
+    """Return the error for a game that does not fit into a page."""
     return UnsupportedError(f"this game does not fit into a page: {why}; 'mdpdice serve' plays it, too")
 
 
 class Thrown:
     """A throw: its dice, its rolls, and which outcome of the distribution each of them is.
 
-    Dice of which one is thrown for the sake of another have no rolls, nor have too many dice: outcomes are drawn.
+    Where one die is thrown for the sake of another, or there are too many, there are no rolls: outcomes are drawn.
     """
 
     def __init__(self, dist: Dist[Any]) -> None:
@@ -105,14 +105,14 @@ class Rules:
     # --- numbers ----------------------------------------------------------------------------------
 
     def state(self, core: Any) -> int:
-        """The number of a core state."""
+        """Return the number of a core state."""
         core = self.game.canonical(core) if self.symmetric else core
         if len(self.states) > MOST_STATES:
             raise too_large(f"it has more than {MOST_STATES:,} core states")
         return self.states.setdefault(core, len(self.states))
 
     def expr(self, value: Any) -> int:
-        """The number of an expression, -1 for 0."""
+        """Return the number of an expression, -1 for 0."""
         if not isinstance(value, Expr) and value == 0:
             return -1
         key = value.key if isinstance(value, Expr) else ("number", value)
@@ -121,7 +121,7 @@ class Rules:
         return self.exprs.setdefault(key, len(self.exprs))
 
     def tree(self, value: Any) -> Any:
-        """An expression as nested lists."""
+        """Return an expression as nested lists."""
         if not isinstance(value, Expr):
             return int(value) if isinstance(value, int) else float(value)
         if value.op == "constant":
@@ -133,7 +133,7 @@ class Rules:
         return [value.op, *map(self.tree, value.args)]
 
     def throw(self, dist: Dist[Any]) -> int:
-        """The number of a throw."""
+        """Return the number of a throw."""
         if id(dist) not in self._of:
             made = Thrown(dist)
             if made.key not in self._throws:
@@ -146,7 +146,7 @@ class Rules:
         return self._of[id(dist)][1]
 
     def _follow(self, node: Any, arrival: tuple[int, int] | None) -> None:
-        """Number the states behind a node, and note with which dice on the table they are come to."""
+        """Give numbers to the states behind a node, and note the dice that lie on the table there."""
         if isinstance(node, Go | PassTo):
             to = self.state(node.state)
             if arrival is not None and isinstance(node, Go) and self.throws[arrival[0]].faces:
@@ -165,7 +165,7 @@ class Rules:
                 self._follow(edge, (throw, outcome))
 
     def _node(self, node: Any, core: Any, at: int, action: Any, outcome: Any) -> int:
-        """The number of a node of a core state."""
+        """Return the number of a node of a core state."""
         row: tuple[Any, ...]
         if isinstance(node, Go | PassTo):
             changes = tuple((self.axis[one.name], self.expr(one.value)) for one in node.updates)

@@ -20,7 +20,7 @@ MOST_ANSWERS = 200_000
 
 
 def named_seats(look: Look[Any], rules: Rules, names: Sequence[str]) -> list[dict[str, Any]]:
-    """The policies of some names, and those that the game calls usual."""
+    """Return the policies of some names, and those that the game calls usual."""
     found = []
     usual = [one.usual for one in look.policies() if one.usual and one.usual not in names]
     for name in (*names, *usual):
@@ -68,7 +68,7 @@ def _values(rules: Rules) -> list[range]:
 
 
 def _asked(rule: Callable[[Any], Any], state: Any) -> Any:
-    """What the rule does, None where it cannot say: play need not come there."""
+    """Return what the rule does, None where it cannot say: play need not come there."""
     try:
         answer = rule(state)
     except Exception:  # noqa: BLE001
@@ -84,7 +84,7 @@ def _known(out: Any, place: dict[Any, int]) -> bool:
 
 
 def _decisions(node: Any) -> Iterator[list[Any]]:
-    """The actions of the decisions of a core state."""
+    """Yield the actions of the decisions of a core state."""
     if isinstance(node, Conditional):
         yield from _decisions(node.then)
         yield from _decisions(node.otherwise)

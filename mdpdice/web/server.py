@@ -133,7 +133,7 @@ class _Server:
         return view
 
     def at(self, name: str) -> Callable[[Given], Any]:
-        """What is asked of a table."""
+        """Return what is asked of a table."""
 
         def asked(given: Given) -> Any:
             key = given["key"]
@@ -246,13 +246,13 @@ async def _body(request: Request) -> bytes:
 
 
 def _read(wanted: Mapping[str, _Field], headers: Headers, body: bytes) -> dict[str, Any]:
-    """The body as JSON of the right types."""
+    """Return the body as JSON of the right types."""
     if headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
         raise Illegal("send JSON, with the content type application/json", 415)
     try:
         said = json.loads(body) if _shallow(body.decode()) else None
     except ValueError as error:
-        raise Illegal("this is no JSON", 400) from error
+        raise Illegal("this is not JSON", 400) from error
     if not isinstance(said, dict) or not set(said) <= set(wanted):
         raise Illegal(f"send an object with {', '.join(wanted) or 'nothing'}", 400)
     found = {}
@@ -267,7 +267,7 @@ def _read(wanted: Mapping[str, _Field], headers: Headers, body: bytes) -> dict[s
 
 
 def _file(request: Request) -> Response:
-    """A file of the page, by its name among those that there are."""
+    """Return a file of the page by its name, if it is one of the known ones."""
     name = request.path_params.get("name", "page.html")
     files = {path.name: path for path in STATIC.iterdir() if path.suffix in TYPES}
     if name not in files:
@@ -276,7 +276,7 @@ def _file(request: Request) -> Response:
 
 
 async def _refused(_: Request, error: Any) -> Response:
-    """What is said of an error, by its type."""
+    """Return what is said of an error, by its type."""
     match error:
         case Working():
             return JSONResponse({"solving": error.work.key}, 202)

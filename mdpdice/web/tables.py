@@ -138,7 +138,7 @@ class Table:
         return {"words": spoken(act.words, counters), "tap": tap, "pays": _plain(pays) if pays else None}
 
     def _to_throw(self) -> tuple[list[dict[str, Any]] | None, list[dict[str, Any]] | None]:
-        """What people may have thrown: a list of it, or the dice."""
+        """Return what people may have thrown: a list of it, or the dice."""
         if (node := self.match.waiting.node) is None:
             return None, None
         listed, throw = _throws(node)
@@ -159,7 +159,7 @@ class Table:
     # --- what is known ------------------------------------------------------------------------------
 
     def advice(self) -> list[dict[str, Any]]:
-        """What every action is worth, in the order of the actions."""
+        """Return what every action is worth, in the order of the actions."""
         if (turn := self.match.waiting.turn) is None:
             raise Illegal("there is nothing to decide now")
         rows = {action: (_plain(value), _plain(lost)) for action, value, lost in self.match.ranked(turn)}
@@ -173,7 +173,7 @@ class Table:
         return told
 
     def review(self) -> dict[str, Any]:
-        """What every decision of people lost."""
+        """Return what every decision of people lost."""
         decisions, lost = [], [0.0] * len(self.match.who)
         for at, (seat, turn, chosen) in enumerate(self.match.decided):
             rows = self.match.ranked(turn)
@@ -185,16 +185,16 @@ class Table:
         return {"decisions": decisions, "lost": lost}
 
     def record(self) -> dict[str, Any]:
-        """The text that ``mdpdice play --record`` writes."""
+        """Return the text that ``mdpdice play --record`` writes."""
         return {"text": self.match.record()}
 
     def about(self) -> dict[str, Any]:
-        """The game, and what is proved of its value, if it is solved."""
+        """Return the game, and what is proved of its value, if it is solved."""
         about = {"game": self.case.name, "title": title(self.case.name), "chance": self.case.game.total == 1}
         return {**about, "dice": "mine" if self.match.mine else "drawn", **self.match.room.proof}
 
     def boxes(self) -> dict[str, Any] | None:
-        """What a turn that begins now is worth less without a box, by the label of its part; null for used ones."""
+        """Return how much less a turn is worth without each box, by the label of its part; null for used ones."""
         core, counters = self.match.standing
         sheets = [part for part in self.look.table(core, self._seen) if isinstance(part, Boxes)]
         if not sheets or self.match.over:
@@ -218,7 +218,7 @@ class Table:
         return found
 
     def distribution(self) -> dict[str, Any] | None:
-        """The totals that best play comes to from a decision, where that is known."""
+        """Return the totals that best play comes to from a decision, where that is known."""
         turn, room = self.match.waiting.turn, self.match.room
         if turn is None or (network := room.followed(turn)) is None:
             return None
@@ -230,7 +230,7 @@ class Table:
         return {"totals": totals, "chances": chances, "mean": found.mean + so}
 
     def chart(self) -> list[dict[str, Any]] | None:
-        """The strategy as tables, where the look of the game has some, and they are known and short."""
+        """Return the strategy as tables, where the look of the game has some, and they are known and short."""
         told = []
         for table in self.match.room.tables():
             if len(table.rows) <= MOST_ROWS:
@@ -248,7 +248,7 @@ def _event(one: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """A number or a text as JSON data."""
+    """Return a number or a text as JSON data."""
     if value is None or isinstance(value, bool | str):
         return value
     if not isinstance(value, int | float | Fraction):
@@ -259,7 +259,7 @@ def _plain(value: Any) -> Any:
 
 
 def _fields(part: Part, counters: Mapping[str, int]) -> dict[str, Any]:
-    """The fields of a part, filled in."""
+    """Return the fields of a part, filled in."""
     fields = attrs.asdict(part, recurse=False).items()
     found = {name: _filled(one, counters) for name, one in fields if name != "when"}
     return found | {"text": spoken(part.text, counters)} if isinstance(part, Note) else found
@@ -272,7 +272,7 @@ def _filled(value: Any, counters: Mapping[str, int]) -> Any:
 
 
 def _throws(node: Chance[Any]) -> tuple[list[tuple[Any, Rolled, int]] | None, Throw | None]:
-    """What may be thrown: outcomes with their dice and weights, if they are few enough to list, and the dice."""
+    """Return what may be thrown: outcomes with their dice and weights, if they are few enough to list, and the dice."""
     throw = thrown(node.dist)
     if throw is None or not throw.groups:
         pairs = zip(node.dist.outcomes, node.dist.weights, strict=True)
@@ -291,7 +291,7 @@ def _throws(node: Chance[Any]) -> tuple[list[tuple[Any, Rolled, int]] | None, Th
 
 
 def _tapped(throw: Throw, given: Sequence[Any]) -> tuple[Any, Rolled]:
-    """The outcome of faces that lie there, in the order of the dice."""
+    """Return the outcome of faces that lie there, in the order of the dice."""
     if len(given) != len(throw.dice):
         raise Illegal(f"there are {len(throw.dice)} dice", 400)
     left, faces = list(map(str, given)), []

@@ -29,7 +29,7 @@ MOST_POINTS = 1 << 29
 
 
 def stored_values(solution: Solution, rules: Rules) -> tuple[dict[str, Any], float]:
-    """The values as data, and how far they are off at most, over max(1, abs(value))."""
+    """Return the values as data, and how far they are off at most, over max(1, abs(value))."""
     if rules.axes:
         keep, marks, values = _on_grid(solution, rules)
     else:

@@ -26,7 +26,7 @@ SEEN = {"s": 1}
 
 
 def face_data(face: Any) -> Any:
-    """A face as JSON data."""
+    """Return a face as JSON data."""
     return face if isinstance(face, int | str) and not isinstance(face, bool) else phrase(face)
 
 
@@ -43,20 +43,20 @@ class Words:
         self.put("variants", "[]", [])
 
     def put(self, kind: str, key: Hashable, data: Any = None) -> int:
-        """The number of some data in the list of their kind; without data the key is what is listed."""
+        """Return the number of some data in the list of their kind; without data the key is what is listed."""
         known = self.known.setdefault(kind, {})
         if key not in known:
             self.lists.setdefault(kind, []).append(key if data is None else data)
         return known.setdefault(key, len(known))
 
     def value(self, value: Any) -> Any:
-        """A number, text or condition of a part."""
+        """Return a number, text or condition of a part."""
         if isinstance(value, Expr):
             return {"e": self.rules.expr(value)} if value.op != "constant" else self.value(value.args[0])
         return float(value) if isinstance(value, Fraction) else value
 
     def text(self, text: Text, seen: Rolled | None = None) -> int:
-        """The number of a text, in which the dice that lie there may be named."""
+        """Return the number of a text, in which the dice that lie there may be named."""
         if (dice := self._dice.get(id(seen))) is None:
             dice = self._dice[id(seen)] = str(seen) if seen else ""
         plain = isinstance(text, str) or not any(isinstance(piece, Expr) for piece in text)
@@ -80,7 +80,7 @@ class Words:
     # --- the table --------------------------------------------------------------------------------
 
     def part(self, part: Any, seen: Rolled | None) -> int:
-        """The number of a part; dice that show what was thrown stand for any throw."""
+        """Return the number of a part; dice that show what was thrown stand for any throw."""
         data: dict[str, Any] = {"kind": type(part).__name__.lower()}
         fields = attrs.asdict(part, recurse=False)
         if isinstance(part, Dice):
@@ -123,7 +123,7 @@ class Words:
     # --- what is done and what happens --------------------------------------------------------------
 
     def menu(self, core: Any, actions: Sequence[Any], arrivals: Sequence[tuple[int, int]]) -> tuple[int, int]:
-        """What actions look like, and what they look like by the dice that lie there, where that matters."""
+        """Return what actions look like, and what they look like by the dice that lie there, where that matters."""
 
         def say(seen: Rolled | None) -> int:
             acts = (self.look.act(core, action, seen) for action in actions)
@@ -151,20 +151,20 @@ class Words:
         return self.put("acts", (words, act.tap), [words, tap])
 
     def _some(self, arrivals: Sequence[tuple[int, int]]) -> Iterator[Rolled]:
-        """The first and the last roll of outcomes."""
+        """Yield the first and the last roll of outcomes."""
         for throw, outcome in dict.fromkeys(arrivals):
             made = self.rules.throws[throw]
             rolls = made.rolls.get(outcome, [])
             yield from (made.rolled[roll] for roll in dict.fromkeys((*rolls[:1], *rolls[-1:])))
 
     def _rolls(self, throw: int, outcome: int, say: Any) -> list[int]:
-        """What is said with every roll of an outcome; once, if that is the same."""
+        """Return what is said with every roll of an outcome; once, if that is the same."""
         made = self.rules.throws[throw]
         each = [say(made.rolled[roll]) for roll in made.rolls.get(outcome, [])]
         return each if len(set(each)) > 1 else each[:1]
 
     def heard(self, core: Any, throw: int, edges: Sequence[Any]) -> int:
-        """How the outcomes of a throw are told, where they lose something and where not."""
+        """Return what is said of the outcomes of a throw, where they lose something and where not."""
         found = []
         for at, edge in enumerate(edges):
             may = losses(edge, self.rules)
@@ -187,7 +187,7 @@ class Words:
         return each[0] if each[0] == each[1] else [say(roll) for roll in rolls]
 
     def ending(self, core: Any, action: Any, outcome: Any, payoff: Any) -> int:
-        """How an end is told; -1 where its payoff says all."""
+        """Return what is said of an end; -1 where its payoff says all."""
         if type(self.look).ending is Look.ending:
             return -1
         try:

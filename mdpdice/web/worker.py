@@ -1,4 +1,4 @@
-"""Work that another process does: it can be watched, it can be stopped, and it has only so much time."""
+"""Work in another process: it can be watched and stopped, and its time is limited."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class Work:
             self.over.set()
 
     def _said(self, module: str, task: Task) -> dict[str, Any]:
-        """What the process says last."""
+        """Return what the process says last."""
         path = os.pathsep.join(entry for entry in sys.path if entry)
         options: dict[str, Any] = dict.fromkeys(("stdin", "stdout"), subprocess.PIPE)
         options["env"] = {**os.environ, "PYTHONPATH": path, "PYTHONIOENCODING": "utf-8"}

@@ -1,4 +1,4 @@
-"""The back-end `exact`: rational numbers from end to end."""
+"""The solver `exact`: rational numbers from end to end."""
 
 from mdpdice.solvers.exact.solver import Exact
 

@@ -1,4 +1,4 @@
-"""A cyclic part of a network in rationals, and exact comparison of options, for the back-end `exact`.
+"""A cyclic part of a network in rationals, and exact comparison of options, for the solver `exact`.
 
 A `Part` is a set of nodes whose successors outside have known values.
 """
@@ -58,7 +58,7 @@ class Part:
         return options or any(b is not None and b.pays for b in self.branch)
 
     def doubled(self) -> Part:
-        """The part seen from both sides: node ``i + n`` is node ``i`` with the other player to move."""
+        """Return the part seen from both sides: node ``i + n`` is node ``i`` with the other player to move."""
         n = len(self.kind)
         swap = {int(Kind.MAX): int(Kind.MIN), int(Kind.MIN): int(Kind.MAX)}
         return Part(
@@ -82,7 +82,7 @@ def _branch_seen(branch: Branch, side: int, n: int) -> Branch:
 
 
 def quotient(pair: Pair) -> float:
-    """The nearest float, infinite beyond their range."""
+    """Return the nearest float, infinite beyond their range."""
     try:
         return pair[0] / pair[1]
     except OverflowError:
@@ -90,14 +90,14 @@ def quotient(pair: Pair) -> float:
 
 
 def best_moves(part: Part, value: list[Pair]) -> list[list[int]]:
-    """The moves of every decision that are worth most (or least, to the minimiser), by exact comparison."""
+    """Return the moves of every decision that are worth most (or least, to the minimiser), by exact comparison."""
     floats = [quotient(pair) for pair in value]
     pairs = zip(part.moves, part.kind, strict=True)
     return [best(moves, value, floats, minimise=kind == Kind.MIN) for moves, kind in pairs]
 
 
 def best(moves: list[Move], value: Sequence[Pair] = (), floats: Sequence[float] = (), *, minimise: bool) -> list[int]:
-    """The best of some moves, when the nodes of the part have these values."""
+    """Return the best of some moves, when the nodes of the part have these values."""
     if len(moves) < 2:
         return list(range(len(moves)))
     guess = [_guess(move, floats) for move in moves]
@@ -123,7 +123,7 @@ def best(moves: list[Move], value: Sequence[Pair] = (), floats: Sequence[float] 
 
 
 def _guess(move: Move, floats: Sequence[float]) -> tuple[float, float]:
-    """What a move is worth in floats, and the size of the numbers that were added for it."""
+    """Return what a move is worth in floats, and the size of the numbers that were added for it."""
     gain = quotient(move.gain)
     if move.target < 0:
         return gain, abs(gain)

@@ -1,4 +1,4 @@
-"""Exact solution of sparse linear systems of Markov chains, for the back-end `exact`.
+"""Exact solution of sparse linear systems of Markov chains, for the solver `exact`.
 
 A system says ``v_i = c_i + sum_j (a_ij / d_i) v_j`` with whole numbers ``a``, ``d`` and rationals ``c``.  Its
 unknowns are eliminated one after the other, the one that costs least first (Markowitz 1957).  The work is
@@ -47,7 +47,7 @@ Row: TypeAlias = tuple[int, dict[int, int], Pair]
 
 
 Factors: TypeAlias = tuple[Ints, Ints, Ints, Ints, Ints, Ints, Ints]
-"""A matrix as `mdpdice.numerics.modular` wants it: rows below the diagonal, the diagonal, rows above."""
+"""A matrix as `mdpdice.numerics.modular` takes it: rows below the diagonal, the diagonal, rows above."""
 
 MODULAR_FROM_WORK = 2e7
 """Bits times operations from which a system is solved modulo primes instead of by elimination in rationals."""
@@ -68,7 +68,7 @@ class EndlessGainError(ArithmeticError):
 
 
 def reduced(numerator: int, denominator: int) -> Pair:
-    """A quotient as a `Pair`."""
+    """Return a quotient as a `Pair`."""
     common = math.gcd(numerator, denominator)
     return numerator // common, denominator // common
 
@@ -85,7 +85,7 @@ def common_multiple(denominators: Iterable[int]) -> int:
 def solve(rows: Sequence[Row], check: Callable[[], None] = lambda: None, closed: list[int] | None = None) -> list[Pair]:
     """Values of all unknowns, where ``sum_j |a_ij| <= d_i``; an `EndlessGainError` if there are none.
 
-    They are 0 in classes of states that are never left and gain nothing on a round, of which one state each is added
+    They are 0 in classes of states that are never left and gain nothing on a round; one state of each is added
     to `closed`.  `check` is called now and then, and may raise to stop the work.
     """
     plan = _Plan.of(rows)
@@ -244,7 +244,7 @@ def _modular(rows: Sequence[Row], plan: _Plan, check: Callable[[], None]) -> lis
 
 
 def _residues(matrix: list[dict[int, int]], plan: _Plan, prime: int) -> Factors:
-    """The matrix modulo the prime in the order of elimination, with room for what is filled in."""
+    """Return the matrix modulo the prime in the order of elimination, with room for what is filled in."""
     place = [0] * len(matrix)
     for t, k in enumerate(plan.order):
         place[k] = t
@@ -268,7 +268,7 @@ def _residues(matrix: list[dict[int, int]], plan: _Plan, prime: int) -> Factors:
 
 
 def _long_rest(matrix: list[dict[int, int]], rhs: list[int], prime: int) -> Generator[Ints, Ints, None]:
-    """What is left of the right-hand side modulo the prime, given digit after digit of the solution."""
+    """Yield what is left of the right-hand side modulo the prime, given digit after digit of the solution."""
     lines = [(list(row), list(row.values())) for row in matrix]
     rest = rhs
     while True:
@@ -280,9 +280,9 @@ def _long_rest(matrix: list[dict[int, int]], rhs: list[int], prime: int) -> Gene
 
 
 def _short_rest(matrix: list[dict[int, int]], rhs: list[int], prime: int) -> Generator[Ints, Ints, None]:
-    """The same in machine words.
+    """Compute the same in machine words.
 
-    The rest stays below the sum of its row, so its low 64 bits tell it, and for these the division without
+    The rest stays below the sum of its row, so its low 64 bits determine it, and for these the division without
     remainder is a multiplication.  The digits of the right-hand side join it one by one.
     """
     n = len(matrix)
@@ -301,7 +301,7 @@ def _short_rest(matrix: list[dict[int, int]], rhs: list[int], prime: int) -> Gen
 
 
 def _reconstruct(digits: list[Ints], prime: int) -> list[Pair] | None:
-    """The rationals with these first digits in base `prime`, None if there are too few digits."""
+    """Return the rationals with these first digits in base `prime`, None if there are too few digits."""
     modulus = prime ** len(digits)
     few = np.arange(0, len(digits[0]), max(1, len(digits[0]) // 2))
     if any(_rational(x, modulus) is None for x in _number([digit[few].tolist() for digit in digits], prime)):
@@ -334,7 +334,7 @@ def _number(digits: list[list[int]], prime: int) -> list[int]:
 
 
 def _rational(residue: int, modulus: int) -> Pair | None:
-    """The quotient of two numbers, both well below the root of the modulus, with this residue."""
+    """Return the quotient of two numbers, both well below the root of the modulus, with this residue."""
     bound = math.isqrt(modulus) >> (SPARE // 2)
     before, here, times_before, times = modulus, residue, 0, 1
     while here > bound:
@@ -353,7 +353,7 @@ def _rational(residue: int, modulus: int) -> Pair | None:
 
 
 def _quotients(x: int, y: int) -> tuple[int, int, int, int]:
-    """Steps of Euclid's algorithm that are the same for all numbers with these leading digits (Collins 1980)."""
+    """Take the steps of Euclid's algorithm that are common to all numbers with these leading digits (Collins 1980)."""
     a, b, c, d = 1, 0, 0, 1
     while True:
         if y + c == 0 or y + d == 0:

@@ -1,6 +1,6 @@
 """Exact: the value in rational numbers, and every optimal action.
 
-The page "How the back-ends work" of the reference (``docs/reference/methods.rst``) has the problem, the method, what it
+The page "How the solvers work" of the reference (``docs/reference/methods.rst``) has the problem, the method, what it
 guarantees, and the literature.
 """
 
@@ -38,7 +38,7 @@ class Exact(AlwaysAvailable):
         Value of every node; with a horizon one list per stage.
     ``ties`` : ndarray of bool, shape (E,) or (horizon + 1, E)
         Which edges of decisions attain the value of their node when best play follows.  Not every choice
-        among them is an optimal policy where plays may go on for ever: to go round and round along them
+        among them is an optimal policy where plays may go on for ever: to follow a circle of them for ever
         is not.  The policy is.
     ``systems`` : int
         Linear systems solved; one per cyclic component and stage, if the first policy was right everywhere.
@@ -81,9 +81,9 @@ class Exact(AlwaysAvailable):
 
 
 class _Solve:
-    """One solve at work.
+    """One solve.
 
-    `value` are the rationals of the stage at work and `before` those of the stage that its decisions read,
+    `value` are the rationals of the current stage and `before` those of the stage that its decisions read,
     which is the same list where there are no stages.
     """
 
@@ -111,7 +111,7 @@ class _Solve:
         value = np.array(self.floats)
         if self.problem.horizon is None:
             return Candidate(value, self.policy)
-        # The stage at work says something about all of them.
+        # The number of the current stage covers all of them.
         stages = self.problem.horizon + 1
         return Candidate(np.tile(value, (stages, 1)), np.tile(self.policy, (stages, 1)))
 
@@ -249,7 +249,7 @@ class _Solve:
         return [self.move(edge) for edge in self.edges(node)]
 
     def move(self, edge: int) -> Move:
-        """An option as the part sees it: with its whole worth where it leaves."""
+        """Return an option as the part sees it: with its whole worth where it leaves."""
         gain, factor = self.gain(edge), self.factor(edge)
         target, pays = self.local.get(self.dst[edge], -1), gain[0] != 0
         if target < 0:
@@ -259,7 +259,7 @@ class _Solve:
         return Move(edge, target, factor, gain, pays)
 
     def decide(self, node: int) -> Pair:
-        """The best option of a decision whose successors are known; notes it, and the ties."""
+        """Find the best option of a decision whose successors are known; note it, and the ties."""
         moves = self.moves(node)
         best = parts.best(moves, minimise=self.kind[node] == Kind.MIN)
         for k in best:
@@ -281,7 +281,7 @@ class _Solve:
         return zip(self.edges(node), self.weights[node], strict=True)
 
     def branch(self, node: int) -> Branch:
-        """A chance node as the part sees it: its mean where edges leave, and the shares of those that stay."""
+        """Return a chance node as the part sees it: its mean where edges leave, and the shares of those that stay."""
         total = 0
         terms: list[tuple[int, Pair]] = []
         inside: list[tuple[int, int, Pair]] = []

@@ -1,4 +1,4 @@
-"""Strategy improvement in rationals on one cyclic part of a network, for the back-end `exact`.
+"""Strategy improvement in rationals on one cyclic part of a network, for the solver `exact`.
 
 A `Part` is a set of nodes whose successors outside have known values.  `optimise` finds the exact value of its
 nodes, the best options and an optimal policy, starting from any policy.
@@ -57,7 +57,7 @@ class Answer:
 
 
 def optimise(part: Part, policy: list[int], check: Callable[[], None]) -> Answer:
-    """The exact solution of a part, starting from a policy; an `InfiniteValueError` if some value is infinite."""
+    """Solve a part exactly, starting from a policy; an `InfiniteValueError` if some value is infinite."""
     if not part.signed():
         return _Search(part, policy, check).run()
     n = len(part.kind)
@@ -79,7 +79,7 @@ def optimise(part: Part, policy: list[int], check: Callable[[], None]) -> Answer
 
 
 class _Search:
-    """Strategy improvement at work on a part without signs."""
+    """Strategy improvement on a part without signs."""
 
     def __init__(self, part: Part, policy: list[int], check: Callable[[], None]) -> None:
         self.part = part
@@ -104,7 +104,7 @@ class _Search:
             return Answer(value, self.best, self.policy, self.systems)
 
     def reply(self) -> list[Pair]:
-        """The value of the minimiser's best reply, which joins the policy; raises if it wins without end."""
+        """Return the value of the minimiser's best reply, which joins the policy; raise if it wins without end."""
         while True:
             try:
                 value = self.evaluate()
@@ -118,7 +118,7 @@ class _Search:
                 return value
 
     def evaluate(self) -> list[Pair]:
-        """The value of the policy."""
+        """Return the value of the policy."""
         rows: list[Row] = []
         for moves, branch, chosen in zip(self.part.moves, self.part.branch, self.policy, strict=True):
             if branch is not None:
@@ -139,7 +139,7 @@ class _Search:
         return value
 
     def edges(self, options: Callable[[int], list[int]]) -> tuple[Ints, Ints, Ints, Bools]:
-        """The graph of the moves in `options`: indptr, source, target and whether they pay; node n is all outside."""
+        """Return the graph of moves in `options`: indptr, source, target, whether they pay; node n is all outside."""
         n = len(self.part.kind)
         edges: list[tuple[int, int, bool]] = []
         for i, branch in enumerate(self.part.branch):
@@ -165,7 +165,7 @@ class _Search:
     def require_totals(self) -> None:
         """Refuse where plays along moves that attain the value can go on for ever, and pay and collect in turns.
 
-        Where no move attains more, such plays gain nothing in the mean, so their totals go to and fro.
+        Where no move attains more, such plays gain nothing in the mean, so their totals go back and forth.
         """
         if not self.part.endless or not self.part.pays():
             return
@@ -202,7 +202,7 @@ class _Search:
         return list(range(len(self.part.moves[node])))
 
     def best_of(self, player: Kind) -> Callable[[int], list[int]]:
-        """The best moves of a player, the policy of the other one."""
+        """Return the best moves of a player, the policy of the other one."""
         return lambda i: self.best[i] if self.part.kind[i] == player else self.chosen(i)
 
     def chosen(self, node: int) -> list[int]:
@@ -231,7 +231,7 @@ class _Search:
     def attract(
         self, inside: set[int], player: Kind, options: Callable[[int], list[int]]
     ) -> tuple[set[int], dict[int, int]]:
-        """What is left of a set, in place, when everything goes that its opponents, or chance, can bring out of it.
+        """Shrink a set, in place, to what its opponents, and chance, cannot leave.
 
         There `player` can keep the play without rewards.  For the opponent's nodes that went comes the move that
         leads out.
@@ -274,7 +274,7 @@ class _Search:
             self.policy[node] = move
 
     def flee(self, player: Kind, error: EndlessGainError, options: Callable[[int], list[int]]) -> None:
-        """Replace a policy that loses without end by one that makes for the ends, or tell that there is none."""
+        """Replace a policy that loses without end by one that makes for the ends, or raise if there is none."""
         # The class that is never left, as long as its policy stands.
         around = self.reached([error.row])
         kinds = np.array([*self.part.kind, Kind.END])

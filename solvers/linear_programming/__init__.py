@@ -1,4 +1,4 @@
-"""The back-end `linear-programming`, through PuLP."""
+"""The solver `linear-programming`, through PuLP."""
 
 from mdpdice.solvers.linear_programming.solver import LinearProgramming
 

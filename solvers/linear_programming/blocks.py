@@ -1,4 +1,4 @@
-"""One block of a network as a linear program, for the back-end `linear-programming`.
+"""One block of a network as a linear program, for the solver `linear-programming`.
 
 A block is a set of nodes whose successors outside of it have known values.  `reduce_block` writes it as a
 matrix over the block's *variables*: its decisions, and those chance nodes that are better kept than
@@ -40,7 +40,7 @@ class View:
 
     @classmethod
     def of(cls, problem: Network) -> View:
-        """The view of a problem of one player."""
+        """Return the view of a problem of one player."""
         sense = -1.0 if (problem.kind == Kind.MIN).any() else 1.0
         coef = np.where(problem.step, problem.weight * problem.factor, problem.weight)
         value = np.where(problem.kind == Kind.END, sense * problem.payoff, np.nan)
@@ -196,7 +196,7 @@ def _options(
 
 
 def program(block: Block, form: str, gain: Floats) -> Program:
-    """The primal or dual program of a block with the right-hand sides `gain`."""
+    """Return the primal or dual program of a block with the right-hand sides `gain`."""
     rows, n = block.matrix.shape
     equal = np.arange(rows) >= len(block.edge)
     ones = np.ones(n)
@@ -206,7 +206,7 @@ def program(block: Block, form: str, gain: Floats) -> Program:
 
 
 def choose(block: Block, flow: Floats, *, cyclic: bool) -> Ints | None:
-    """The row that the flow of the dual takes at every variable, shape (n,); None if there is no such choice.
+    """Return the row that the flow of the dual takes at every variable, shape (n,); None if there is no such choice.
 
     At a vertex of the dual one option of each decision has a positive flow.  Where a solver hands back a
     mixture of optimal vertices, the largest flows may run in a circle; then those options of the mixture
@@ -255,7 +255,7 @@ def stopping_rows(block: Block, usable: Bools) -> Ints:
 
 
 def evaluate(block: Block, row: Ints) -> Floats | None:
-    """The basic solution of a choice of rows: values of the variables, None if the basis is singular."""
+    """Return the basic solution of a choice of rows: values of the variables, None if the basis is singular."""
     basis = block.matrix[row]
     gain = block.gain[row]
     try:

@@ -1,6 +1,6 @@
 """Linear programming: the value as the least point above all options, block by block.
 
-The page "How the back-ends work" of the reference (``docs/reference/methods.rst``) has the problem, the method, what it
+The page "How the solvers work" of the reference (``docs/reference/methods.rst``) has the problem, the method, what it
 guarantees, and the literature.
 """
 
@@ -327,7 +327,7 @@ class _Solve:
         return NotConvergedError(msg, iterations=self.iterations, width=math.inf)
 
     def ray(self, block: Block) -> int | None:
-        """A row on a ray of the dual, that is on an endless play with a positive mean reward."""
+        """Return a row on a ray of the dual, that is on an endless play with a positive mean reward."""
         lasting = np.flatnonzero(~blocks.leaving(block))
         gain = block.gain[lasting]
         if not (gain > 0).any():
@@ -351,7 +351,7 @@ class _Solve:
 
 
 def _occupation(view: View, solved: list[tuple[Block, Ints]]) -> Floats:
-    """Expected discounted uses of every edge from the start node; see `LinearProgramming`."""
+    """Return the expected discounted uses of every edge from the start node; see `LinearProgramming`."""
     problem = view.problem
     visits = np.zeros(problem.n_nodes)
     visits[problem.start] = 1.0

@@ -55,7 +55,7 @@ def iterate(problem: Network, run: Run, solve_one: Callable[[Network], Candidate
         except (LPInfeasibleError, LPUnboundedError) as error:
             # True of the reply to one policy; the game may well have a value.
             msg = (
-                "a reply to a policy that was tried goes on for ever and collects or pays; linear programs are for "
+                "a reply to a policy goes on for ever and collects or pays; linear programs are for "
                 "games whose plays stop; use solver='policy-iteration', 'value-iteration' or 'exact'"
             )
             raise UnsupportedError(msg, state=error.state, action=error.action) from error

@@ -1,4 +1,4 @@
-"""The back-end `lookahead`: depth-limited search of games that are too large to explore."""
+"""The solver `lookahead`: depth-limited search of games that are too large to explore."""
 
 from mdpdice.solvers.lookahead.solver import Lookahead
 

@@ -79,7 +79,7 @@ class Expansions:
         return self._end(node.payoff, state) if type(node) is End else None
 
     def estimate(self, state: Hashable) -> float:
-        """What the game thinks a state is worth; a `GameError` if that is not a number in `Game.payoff_range`."""
+        """Ask the game for the worth of a state; a `GameError` if it is not a number in `Game.payoff_range`."""
         guess = self._call(self.game.estimate, state)
         try:
             number = float(guess)
@@ -87,7 +87,7 @@ class Expansions:
             number = math.nan
         if not (self.low <= number <= self.high and math.isfinite(number)):
             msg = (
-                f"estimate() gives {guess!r}, which is no number in payoff_range, [{self.low:g}, {self.high:g}]; "
+                f"estimate() returns {guess!r}, which is not a number in payoff_range, [{self.low:g}, {self.high:g}]; "
                 "clip it, or declare a wider range"
             )
             raise GameError(msg, state=state, value=guess, limit=(self.low, self.high))
@@ -175,5 +175,5 @@ class Expansions:
         return number
 
     def _call(self, function: Callable[[Any], Any], state: Any) -> Any:
-        """What a function of the game gives; an error names it and its state."""
+        """Return what a function of the game gives; an error names it and its state."""
         return ask(function, state, what=f"{getattr(function, '__name__', 'the game')}()", state=state)

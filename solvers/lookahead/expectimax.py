@@ -1,6 +1,6 @@
 """Depth-limited expectimax with pruning at chance nodes and a transposition table.
 
-The page "How the back-ends work" of the reference (``docs/reference/methods.rst``) has the problem, the method, what it
+The page "How the solvers work" of the reference (``docs/reference/methods.rst``) has the problem, the method, what it
 guarantees, and the literature.
 """
 
@@ -101,7 +101,7 @@ class Expectimax:
     # --- one state ------------------------------------------------------------
 
     def _known(self, state: Hashable, depth: int, which: int) -> _Known:
-        """What is known of a value without a visit."""
+        """Return what is known of a value without a visit."""
         settled = self._settled.get(state)
         if settled is not None and settled[0] <= depth:
             return settled[1]
@@ -197,7 +197,7 @@ class Expectimax:
         if key in self._open:
             path = list(self._open)
             cycle = [entry[0] for entry in path[path.index(key) :]]
-            msg = "a play can go round here for ever by chance alone, so no depth ends the search; explore the game"
+            msg = "a play can cycle here for ever by chance alone, so no depth ends the search; explore the game"
             raise CycleError(msg, cycle=cycle, state=state)
         self._open[key] = None
         answer = yield from self._row(position.rows[0], depth, which, alpha, beta)

@@ -6,7 +6,7 @@ with the roll before it is one step, as for a horizon.  The answer is an estimat
 `Game.payoff_range` there is an interval that holds the true value: the search is repeated with the worst and with the
 best payoff in the place of estimates.  Where all plays end within the depth the interval is one number.
 
-This back-end takes the game itself and not a network.  Its solution speaks of the first
+This solver takes the game itself and not a network.  Its solution speaks of the first
 decisions only: for another position ask for ``solve(game.at(position), solver=Lookahead())``.
 """
 
@@ -146,7 +146,7 @@ class _Rounds:
     def _first_decisions(self) -> list[Hashable]:
         network = explore(_first(self.game, {}))
         if cycle := find_cycle(network.indptr, network.dst):
-            msg = "a play can go round here for ever before the first decision; explore the game instead"
+            msg = "a play can cycle here for ever before the first decision; explore the game instead"
             raise CycleError(msg, cycle=[network.describe(node) for node in cycle])
         decisions = [network.state_of(int(node)) for node in np.flatnonzero(network.decides)]
         return [state for state in decisions if state is not None]
@@ -169,7 +169,7 @@ class _Rounds:
         return (min if self.positions[state].kind == MIN else max)(value for value, _ in row)
 
     def _searched(self, answer: _Answer, depth: int, bounds: tuple[_Values, _Values] | None) -> Searched:
-        """The game up to the first decisions, whose options are ends worth what was found."""
+        """Return the game up to the first decisions, whose options are ends worth what was found."""
         values = {state: [value for value, _ in row] for state, row in answer.items()}
         network = explore(_first(self.game, values))
         low, high = self.search.ranges[LOW].low, self.search.ranges[HIGH].high
@@ -194,7 +194,7 @@ class _Rounds:
 
 
 def _first(game: Game[Any, Any], found: dict[Hashable, list[float]]) -> Game[Any, Any]:
-    """A game up to its first decisions, whose options end at once.
+    """Return a game up to its first decisions, whose options end at once.
 
     Symmetry is left aside, so that the actions are those of the position that was asked about.
     """
@@ -232,7 +232,7 @@ def _sweep(network: Network, decided: tuple[_Values, _Values]) -> tuple[Floats, 
 
 
 def _policy(network: Network) -> Ints:
-    """The best option of every decision of a `_first` game, the first one if several are."""
+    """Return the best option of every decision of a `_first` game, the first one if several are."""
     policy = np.full(network.n_nodes, -1, dtype=np.int64)
     for node in np.flatnonzero(network.decides).tolist():
         edges = network.edges(node)

@@ -44,7 +44,7 @@ def propose(problem: Network, run: Run, max_iterations: int = 1000, direct: int 
 
 
 class _Solve:
-    """One solve at work: the values so far, and scratch space."""
+    """One solve: the values so far, and scratch space."""
 
     def __init__(self, problem: Network, run: Run, max_iterations: int, direct: int, sweeps: int) -> None:
         self.problem, self.run = problem, run
@@ -187,7 +187,7 @@ class _InfiniteError(ArithmeticError):
 
 @attrs.define(eq=False, slots=False)
 class _Search:
-    """Policy iteration at work on one block: what it starts from, and what is known of the block."""
+    """Policy iteration on one block: what it starts from, and what is known of the block."""
 
     solve: _Solve
     block: Block
@@ -233,7 +233,7 @@ class _Search:
     # --- evaluation ---
 
     def evaluate(self) -> None:
-        """The value of the policy; sets `exact` if it is as exact as floats allow."""
+        """Compute the value of the policy; set `exact` if it is as exact as floats allow."""
         if self.solve.kept is not None:
             self.solve.kept.at_evaluation(self.value, self.policy, self.switched, self.iterations)
         self.iterations += 1
@@ -354,7 +354,7 @@ class _Search:
         return wish[~wrong]
 
     def flee(self, player: Bools, losing: Bools, rests: Bools) -> None:
-        """Make a player make for the way out of losing for ever.
+        """Lead a player out of losing for ever.
 
         The minimiser replies to the maximiser's policy; the maximiser must get out whatever the reply.
         """

@@ -1,4 +1,4 @@
-"""What policy iteration keeps in a checkpoint: the values so far, and the block at work as it was before an evaluation.
+"""What policy iteration keeps in a checkpoint: the values so far, and the current block as it was before an evaluation.
 
 From there everything follows, so a solve that goes on comes to the same bits as one that was never stopped.
 """
@@ -22,7 +22,7 @@ class Kept:
         n = problem.n_nodes
         self.problem = problem
         self.run = run
-        # First component at work, whether its block was entered, evaluations before the block, and of the block.
+        # First unfinished component, whether its block was entered, evaluations before the block, and of the block.
         self.counts = np.zeros(4, dtype=np.int64)
         self.value, self.policy = np.zeros(n), np.full(n, -1, dtype=np.int64)
         # A block with `pass_to` has a variable for either side.
@@ -54,7 +54,7 @@ class Kept:
             raise self.corrupt(wrong[0])
 
     def corrupt(self, field: str) -> CorruptFileError:
-        """The error about numbers that cannot be."""
+        """Return the error about numbers that cannot be."""
         assert self.run.checkpoint is not None
         return self.run.checkpoint.corrupt(field, "its numbers are out of range")
 
@@ -65,18 +65,18 @@ class Kept:
         self.save()
 
     def enter(self, value: Floats, policy: Ints) -> None:
-        """Keep what the block at work was made from."""
+        """Keep what the current block was made from."""
         self.value[:], self.policy[:] = value, policy
 
     def at_evaluation(self, value: Floats, policy: Ints, switched: float, iterations: int) -> None:
-        """Keep the block at work before it is evaluated, and write it down if it is time to."""
+        """Keep the current block before it is evaluated, and write it to the file if it is time to."""
         self.counts[1], self.counts[3] = 1, iterations
         self.inner_value[: len(value)], self.inner_policy[: len(policy)] = value, policy
         self.switched[0] = switched
         self.save()
 
     def inner(self, start: Ints) -> tuple[Floats, Ints, float, int]:
-        """The block as it was kept: values and options of its variables, share that switched, evaluations."""
+        """Return the block as it was kept: values and options of its variables, share that switched, evaluations."""
         size = len(start) - 1
         value, policy = self.inner_value[:size].copy(), self.inner_policy[:size].copy()
         if not ((start[:-1] <= policy) & (policy < start[1:])).all():

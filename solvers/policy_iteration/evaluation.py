@@ -36,7 +36,7 @@ PATIENCE = 300
 
 
 def solve_directly(P: Matrix, gain: Floats, leave: Floats) -> Floats:
-    """The solution by sparse factorisation, or without subtractions where plays are long."""
+    """Return the solution by sparse factorisation, or without subtractions where plays are long."""
     try:
         factor = factorise(eye_array(P.shape[0], format="csr") - P)
     except RuntimeError:  # singular in floats
@@ -50,7 +50,7 @@ def solve_directly(P: Matrix, gain: Floats, leave: Floats) -> Floats:
 
 
 def without_subtraction(P: Floats, gain: Floats, leave: Floats) -> Floats:
-    """The solution to high relative accuracy, for the parts of `gain` of either sign; in dense arithmetic.
+    """Return the solution to high relative accuracy, for the parts of `gain` of either sign; in dense arithmetic.
 
     State after state is taken out of the chain; plays through it then go straight on, and what they
     collected there is added to where they came from.
@@ -62,7 +62,7 @@ def without_subtraction(P: Floats, gain: Floats, leave: Floats) -> Floats:
 
 
 def iterate(P: Matrix, gain: Floats, value: Floats, target: float, check: Callable[[], None]) -> tuple[Floats, bool]:
-    """The solution by iteration from a first guess, and whether its residual came down to the target.
+    """Return the solution by iteration from a first guess, and whether its residual came down to the target.
 
     A residual that rounding keeps from coming down counts as reached.
     """

@@ -149,7 +149,7 @@ class _Search:
         return None
 
     def lengths(self) -> dict[str, Floats]:
-        """Expected number of nodes before the end under the policy, roughly."""
+        """Return the expected number of nodes before the end under the policy, roughly."""
         problem = self.problem
         w = np.where(problem.kind == Kind.END, 0.0, 1.0)
         base = 1.0 + (problem.kind[problem.dst[self.policy[problem.decides]]] == Kind.CHANCE)

@@ -93,7 +93,7 @@ def _edges(problem: Network, operator: Operator, value: Floats, local: Ints, nod
 
 
 def _both_sides(edges: _Edges, n: int) -> _Edges:
-    """The edges of nodes ``0 .. n - 1``, and of their copies with the other player to move."""
+    """Return the edges of nodes ``0 .. n - 1``, and of their copies with the other player to move."""
     inside = edges.target >= 0
     crosses = edges.coef < 0
     near, far = (np.where(inside, edges.target + n * turns, -1) for turns in (crosses, ~crosses))

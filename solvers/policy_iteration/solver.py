@@ -1,6 +1,6 @@
 """Policy iteration: solve the equations of a policy, improve it where an option is better, repeat.
 
-The page "How the back-ends work" of the reference (``docs/reference/methods.rst``) has the problem, the method, what it
+The page "How the solvers work" of the reference (``docs/reference/methods.rst``) has the problem, the method, what it
 guarantees, and the literature.
 """
 

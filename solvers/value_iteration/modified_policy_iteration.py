@@ -36,7 +36,7 @@ CLOSER = ((0.01, 0.2), (0.0, 0.01))
 TWO_THREADS_FROM_EDGES = 2_000_000
 """Edges from which two threads share a sweep: below, to start them takes longer."""
 AT_ONCE = 4_000_000
-"""Edges between two looks at the clock: some hundredths of a second."""
+"""Edges between two checks of the time: some hundredths of a second."""
 
 
 def propose(problem: Network, run: Run, max_sweeps: int) -> tuple[Candidate, bool] | None:
@@ -55,7 +55,7 @@ def propose(problem: Network, run: Run, max_sweeps: int) -> tuple[Candidate, boo
 
 
 def recognise(problem: Network) -> Kind | None:
-    """What the sweeps have to know about a network, or None if it is not of this kind."""
+    """Return what the sweeps have to know about a network, or None if it is not of this kind."""
     from mdpdice.numerics.kernels import discounted as kernels
 
     if problem.discount == 1 or problem.horizon is not None or problem.exact_rewards:
@@ -118,7 +118,7 @@ class Sweeps:
         self.taken = (self.ptr, self.end, np.empty(room, dtype=dst.dtype), np.empty(room), np.zeros(count))
 
     def each(self, work: Callable[[int, int], Any]) -> list[Any]:
-        """Have every part of the decisions done, with a look at the clock before each."""
+        """Do the work for every part of the decisions, and check the time before each."""
 
         def checked(part: tuple[int, int]) -> Any:
             self.run.check()
@@ -149,7 +149,7 @@ class Sweeps:
         )
 
     def moves(self, found: list[Any]) -> Moves:
-        """What the parts of a backup say together."""
+        """Return what the parts of a backup say together."""
         low, high, changed, nearest, farthest = zip(*found, strict=True)
         size = max(self.scale, *farthest)
         rounding = (4 * self.degree + 40) * ULP * size / (1.0 - self.discount)
@@ -198,7 +198,7 @@ class Sweeps:
         return self.bounded(self.value, self.policy, moves), done
 
     def iterate(self, max_sweeps: int) -> tuple[Moves, bool]:
-        """The moves of the last backup, and whether they are close enough together."""
+        """Return the moves of the last backup, and whether they are close enough together."""
         ahead = self.discount / (1.0 - self.discount)
         before, stuck, left = np.inf, 0, PLAIN_AFTER_BACKUPS
         while True:
@@ -221,13 +221,13 @@ class Sweeps:
             self.value[self.mine] += 0.5 * ahead * (below + above)
 
     def partial(self) -> Candidate:
-        """What there is: one more backup gives the bounds."""
+        """Return the candidate so far; one more backup gives its bounds."""
         value = np.zeros(len(self.value))
         found = self.backup(value, 0, len(self.decisions))
         return self.bounded(value, self.policy.copy(), self.moves([found]))
 
     def bounded(self, value: Floats, policy: Ints, moves: Moves) -> Candidate:
-        """The middle between MacQueen's bounds, and the bounds."""
+        """Return the middle between MacQueen's bounds, and the bounds."""
         ahead = self.discount / (1.0 - self.discount)
         middle = value + 0.5 * ahead * (moves.low + moves.high)
         error = np.full(len(value), 0.5 * ahead * (moves.high - moves.low) + moves.rounding)

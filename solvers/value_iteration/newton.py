@@ -18,7 +18,7 @@ from mdpdice.numerics.operator import unsigned
 from mdpdice.numerics.regions import FAST_PATH_FROM_EDGES, components, ending_ranks, largest_component
 
 BUDGET = 1 << 23
-"""Work between two looks at the clock, in edges: less than a tenth of a second."""
+"""Work between two checks of the time, in edges: less than a tenth of a second."""
 SLACK = 1.07
 """Widens the bounds a little, for the rounding of their own computation."""
 

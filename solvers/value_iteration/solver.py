@@ -1,6 +1,6 @@
 """Value iteration: component by component, with bounds on both sides.
 
-The page "How the back-ends work" of the reference (``docs/reference/methods.rst``) has the problem, the method, what it
+The page "How the solvers work" of the reference (``docs/reference/methods.rst``) has the problem, the method, what it
 guarantees, and the literature.
 """
 
@@ -23,7 +23,7 @@ from mdpdice.numerics.regions import components, ending_ranks
 from mdpdice.solvers.value_iteration import modified_policy_iteration, newton
 
 BUDGET = 1 << 23
-"""Work between two looks at the clock, in edges: less than a tenth of a second."""
+"""Work between two checks of the time, in edges: less than a tenth of a second."""
 
 SLACK = 1.07
 """Widens the bounds a little, for the rounding of their own computation."""
@@ -108,7 +108,7 @@ class _Blocks:
         self.halfway = False
 
     def renumber(self) -> Ints:
-        """Number the nodes in the order of the sweeps from now on; what they were before."""
+        """Renumber the nodes in the order of the sweeps; return their old numbers."""
         order: Ints = self.order.astype(np.int64)
         self.order = unsigned(np.arange(len(order)))
         return order
@@ -228,7 +228,7 @@ def _stationary(problem: Network, run: Run, max_sweeps: int) -> Candidate:
         return found
 
     def propose() -> tuple[Candidate, float]:
-        """The candidate now, and the share of its width that is due to rounding."""
+        """Return the candidate now, and the share of its width that is due to rounding."""
         greedy = policy.copy()
         most, least, noise = measure(operator, blocks.order, value, value, greedy)
         if play is None:
@@ -299,7 +299,7 @@ def _staged(problem: Network, run: Run, max_sweeps: int) -> Candidate:
         try:
             settled &= blocks.settle(operator, value[k], policy[k], (aim, aim), max_sweeps)
         except SolveInterrupted:
-            # This stage starts anew then.
+            # This stage then starts again.
             value[k:], policy[k:], value[k:, ends] = 0.0, -1, problem.payoff[ends]
             run.save(state, blocks.sweeps, now=True)
             raise
@@ -370,6 +370,6 @@ def _judged(problem: Network, candidate: Candidate, run: Run, *, settled: bool) 
         width = float(np.max(candidate.details["upper"] - candidate.details["lower"]))
     remedy = "raise max_sweeps, ask for a larger tolerance, or use solver='exact'"
     if problem.two_player and problem.discount == 1 and np.isinf(width):
-        remedy = "perhaps one player can make the other pay for ever, which solver='policy-iteration' tells"
+        remedy = "perhaps one player can make the other pay for ever, which solver='policy-iteration' can tell"
     msg = f"value iteration was not done after {candidate.iterations:,} sweeps, its bounds {width:.3g} apart; {remedy}"
     raise NotConvergedError(msg, iterations=candidate.iterations, width=width, partial=candidate)

@@ -60,7 +60,7 @@ def test_counters_and_fields_pick_the_states():
     assert set(some.network.states) == {s for s in flat if (s.state, s.counters["penalty"]) == (3, 1)}
     assert some.network.n_states == 15
     with pytest.raises(
-        GameError, match="'faces' is no counter and no field of a state; they are: boxes, penalty, state"
+        GameError, match="'faces' is neither a counter nor a field of a state; they are: boxes, penalty, state"
     ):
         solution.excerpt({"faces": 3})
     with pytest.raises(GameError, match="play reaches no state"):

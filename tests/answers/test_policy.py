@@ -88,7 +88,7 @@ def test_errors_name_the_state_and_the_action():
     policy = Policy.uniform(network)
     with pytest.raises(UnknownStateError):
         policy.action(1)  # one point cannot be had
-    with pytest.raises(GameError, match="nobody decides"):
+    with pytest.raises(GameError, match="this state has no decision"):
         policy.action(100)
     # True is no state, although it equals one.
     other = Game.of(start=0, node=lambda s: end() if s == 1 else decide({1: go(1), 2: end()}))

@@ -87,7 +87,7 @@ def pig(write):
 
 @attrs.frozen
 class TooHigh(BackwardInduction):
-    """A back-end that is wrong by a tenth."""
+    """A solver that is wrong by a tenth."""
 
     name = "too-high"
 
@@ -98,7 +98,7 @@ class TooHigh(BackwardInduction):
 
 @pytest.fixture
 def plug_in(monkeypatch):
-    """Register a back-end that is wrong, and one that cannot be loaded."""
+    """Register a solver that is wrong, and one that cannot be loaded."""
     module = types.ModuleType("wrong_back_ends")
     module.TooHigh = TooHigh
     monkeypatch.setitem(sys.modules, module.__name__, module)

@@ -1,4 +1,4 @@
-"""``mdpdice crosscheck``: exit status 0 only if the back-ends agree and are certified."""
+"""``mdpdice crosscheck``: exit status 0 only if the solvers agree and are certified."""
 
 from __future__ import annotations
 

@@ -378,8 +378,8 @@ def test_states_line_by_line(told, run, solves, pig):
     assert len(solves) == 2  # and once from the state that nobody knows
     alone = [run("advise", pig, state).output.replace(", kept since", "") for state in (12, 19)]
     assert result.stdout == "".join(f"{text}\n" for text in alone)
-    assert "Error: 'what' is no position of this game" in result.stderr
-    assert "q leaves" not in result.stderr  # it is no terminal
+    assert "Error: 'what' is not a position of this game" in result.stderr
+    assert "q quits" not in result.stderr  # it is no terminal
 
 
 def test_states_line_by_line_as_json(told, pig):
@@ -388,7 +388,7 @@ def test_states_line_by_line_as_json(told, pig):
     first, wrong, last = (json.loads(line) for line in result.stdout.splitlines())
     assert (first["state"], wrong["state"], last["state"]) == ("12", "what", "19")
     assert (first["action"], last["action"]) == ("roll", "roll")
-    assert "is no position" in wrong["error"]
+    assert "is not a position" in wrong["error"]
 
 
 def test_states_line_by_line_of_policies_and_searches(told, pig):

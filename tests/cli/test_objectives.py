@@ -8,11 +8,13 @@ import pytest
 from click.shell_completion import ShellComplete
 
 from mdpdice import (
+    CVaR,
     Discounted,
     Horizon,
     PayoffAtLeast,
     PayoffAtMost,
     Policy,
+    Quantile,
     Reach,
     Total,
     UntilReward,
@@ -34,6 +36,8 @@ ASKED = {
     "payoff-at-least:20": (PayoffAtLeast(20), "payoff-at-least:20"),
     "PAYOFF_AT_LEAST:41/2": (PayoffAtLeast(20.5), "payoff-at-least:41/2"),
     "payoff-at-most: 5": (PayoffAtMost(5), "payoff-at-most:5"),
+    "cvar:0.5": (CVaR(0.5), "cvar:1/2"),
+    "quantile: 1/2": (Quantile(0.5), "quantile:1/2"),
     "reach:30": (Reach([30]), "reach:30"),
     "reach:30;31": (Reach([30, 31]), "reach:30;31"),
     "until-reward:30": (UntilReward([30]), "until-reward:30"),
@@ -156,7 +160,7 @@ def test_a_semicolon_within_a_state(run, write):
         (("--objective", "horizon:2.5"), "number of decisions (0, 1, 2, ...)"),
         (("--objective", "horizon:3", "--horizon", 3), "given twice"),
         (("--objective", "reach:{"), "'{' is not a state: it breaks off"),
-        (("--objective", "reach:1"), "--objective reach:1: state 1 is not in this network; states like it"),
+        (("--objective", "reach:1"), "--objective reach:1: state 1 is not in this network; similar states"),
         (("--objective", "reach:30;1"), "--objective reach:30;1: state 1 is not in this network"),
         (("--sense", "most"), "'max', 'min'"),
     ],
@@ -177,7 +181,7 @@ def test_what_is_no_objective(run, args, words):
         (("simulate", *PIG, "--policy", "lookahead:1", "--objective", "reach:30"), 2, "know no --objective"),
         (("solve", *PIG, "--solver", "lookahead:1", "--objective", "reach:30"), 1, "leave out the objective"),
         (("solve", "farkle", "-p", "dice=one=1:0:0:0:0:0", "-p", "cap=none", "--objective", "discounted:0.9"), 2,
-         "no network of it for another objective"),
+         "no network can be made for another objective"),
         (("play", *PIG, "--objective", "total"), 2, "No such option"),
     ],
 )  # fmt: skip
@@ -200,6 +204,20 @@ def test_a_game_too_large_for_a_network_is_refused_before_it_is_written_out(run)
     assert (result.exit_code, "its sums go up to 1,000,000" in result.output) == (1, True)
 
 
+def test_advice_says_what_its_values_are(run):
+    text = run("advise", "pig-turn", "10", "--objective", "cvar:0.9").output
+    assert "(cvar:9/10 at 19)" in text
+    text = run("advise", "pig-turn", "10", "--objective", "quantile:0.5", "--sense", "min").output
+    assert text.startswith("Roll.")
+    assert "(payoff-at-most:0)" in text
+
+
+@pytest.mark.parametrize("text", ["cvar:0.9", "quantile:0.5", "payoff-at-most:5"])
+def test_no_rule_where_a_policy_has_no_value(run, text):
+    result = run("explain", "pig-turn", "--objective", text)
+    assert (result.exit_code, "policies have no value of their own" in result.output) == (2, True)
+
+
 def completed(*args):
     *before, beginning = args
     found = ShellComplete(main, {}, "mdpdice", "_MDPDICE_COMPLETE").get_completions(before, beginning)
@@ -208,7 +226,8 @@ def completed(*args):
 
 def test_the_shell_completes():
     assert completed("solve", "pig-turn", "--objective", "") == [
-        "total", "discounted:", "horizon:", "payoff-at-least:", "payoff-at-most:", "reach:", "until-reward:",
+        "total", "discounted:", "horizon:", "payoff-at-least:", "payoff-at-most:", "cvar:", "quantile:",
+        "reach:", "until-reward:",
     ]  # fmt: skip
     assert completed("evaluate", "pig-turn", "--objective", "r") == ["reach:"]
     assert completed("solve", "pig-turn", "--sense", "m") == ["max", "min"]

@@ -51,15 +51,15 @@ ALONE = """\
 this turn: 0 at risk
   1  hold 0 points
   2  roll
-Your choice (? tells what each is worth, q leaves):
-'stay' is none of these, or several; write a number, words, their beginning, or what to take:
+Your choice (? shows the value of each, q quits):
+'stay' matches none of these, or several; write a number, words, their beginning, or what to take:
 * roll           8.141794894
   hold 0 points  0  -8.14179
 roll → 5
 this turn: 5 at risk
   1  hold 5 points
   2  roll
-Your choice (? tells what each is worth, q leaves):
+Your choice (? shows the value of each, q quits):
 hold 5 points
 total 5
 you: roll  best
@@ -72,17 +72,17 @@ FOR_TWO = """\
 you: 0 of 8; optimal: 0 of 8; this turn: 0 at risk
   1  hold 0: 0 in all
   2  roll
-Your choice (? tells what each is worth, q leaves):
+Your choice (? shows the value of each, q quits):
 you: roll → 2
 you: 0 of 8; optimal: 0 of 8; this turn: 2 at risk
   1  hold 2: 2 in all
   2  roll
-Your choice (? tells what each is worth, q leaves):
+Your choice (? shows the value of each, q quits):
 you: roll → 5
 you: 0 of 8; optimal: 0 of 8; this turn: 7 at risk
   1  hold 7: 7 in all
   2  roll
-Your choice (? tells what each is worth, q leaves):
+Your choice (? shows the value of each, q quits):
 you: hold 7: 7 in all
   [you: 7 of 8; optimal: 0 of 8; this turn: 0 at risk]
 optimal: roll (worth 0.6856) → 5
@@ -97,7 +97,7 @@ you: roll → 2
 you board: _ _ = 0+0; random board: _ _ = 0+0; die: 2
   column 1
   column 2
-Your choice (? tells what each is worth, q leaves):
+Your choice (? shows the value of each, q quits):
 you: column 1
   [you board: 2 _ = 2+0; random board: _ _ = 0+0]
 random: roll → 5
@@ -105,7 +105,7 @@ random: column 1
 you: roll → 3
 you board: 2 _ = 2+0; random board: 5 _ = 5+0; die: 3
   column 2
-Your choice (? tells what each is worth, q leaves):
+Your choice (? shows the value of each, q quits):
 you: column 2
 you: draws 5 to 5; own board: 2 3 = 2+3; other board: 5 _ = 5+0
 (--seed 3 gives the same dice again)
@@ -142,13 +142,13 @@ def test_side_by_side(sit):
     assert [line for line in result.output.splitlines() if not line.startswith("  ")] == [
         "you: roll → 2 2 3 5 5",
         "you: sheet: open pair, trash; dice: 2 2 3 5 5; rerolls: 2",
-        "Your choice (? tells what each is worth, q leaves):",
+        "Your choice (? shows the value of each, q quits):",
         "you: pair for 20",
         "bob: roll → 1 4 5 5 6",
         "bob: trash for 42",
         "you: roll → 1 3 4 5 5",
         "you: total 20; sheet: open trash; dice: 1 3 4 5 5; rerolls: 2",
-        "Your choice (? tells what each is worth, q leaves):",
+        "Your choice (? shows the value of each, q quits):",
         "you: trash for 36",
         "bob: roll → 2 2 4 5 6",
         "bob: reroll 2 2 4 → 4 4 5",
@@ -216,13 +216,13 @@ def test_real_dice(sit):
     # The dice are an answer; the first of them are not what they mean alone.
     result = sit("farkle", "--seed", 3, lines="5 5\n1 2\nbank\n")
     assert "\nset aside two of the 5s for 100; 100 at risk, roll four dice → " in result.output
-    assert "'1 2' is none of these, or several" in result.output
+    assert "'1 2' matches none of these, or several" in result.output
 
 
 def test_wrong_input_is_asked_again(sit):
     result = sit("pig-turn", "--seed", 5, lines="\nstay\n0\n3\n-1\n?\nhold\n")
     assert result.exit_code == 0
-    assert result.output.count("is none of these, or several; write a number, words,") == 5
+    assert result.output.count("matches none of these, or several; write a number, words,") == 5
     assert "total 0" in result.output
 
 
@@ -393,7 +393,7 @@ def test_a_game_with_symmetry(sit, write):
     # Nothing is canonical here, so the values are those of where the actions lead.
     assert "* 4  4.5\n  7  4.5\n  9  2  -2.5\n" in result.output
     # Actions that are numbers are not numbered.
-    assert "'1' is none of these, or several; write words" in result.output
+    assert "'1' matches none of these, or several; write words" in result.output
     assert "\n2\n" in result.output
     optimal = events(sit(name, "--seats", "optimal", "--json"))
     assert [event["action"] for event in optimal["events"] if event["event"] == "choice"] == [4, 4, 7]

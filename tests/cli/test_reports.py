@@ -74,7 +74,7 @@ def test_a_report_of_ones_own_game(run, tmp_path, pig):
 
 def test_a_report_of_a_large_game(run, tmp_path):
     text = " ".join(page(run, tmp_path, "school").text)
-    assert "Left out: other back-ends need a network." in text
+    assert "Left out: other solvers need a network." in text
     assert "what an open combination is worth" in text
 
 

@@ -69,7 +69,7 @@ def test_counters_and_json():
     assert {name: data["values" if name == "states" else name] for name in COUNTERS} == counted
     assert data["at_least"] == {"independent": 2}
     assert [entry["asked"] for entry in data["solvers"]] == [[], []]
-    assert "judged 6 choices and 1 policy" in report.table()
+    assert "checked 6 actions and 1 policy" in report.table()
 
 
 @pytest.mark.parametrize("name", COUNTERS)
@@ -96,7 +96,7 @@ def test_floors_of_nothing():
 
 @attrs.frozen
 class Asks:
-    """A back-end that asks another one."""
+    """A solver that asks another one."""
 
     name = "asks"
     features = frozenset(Feature)

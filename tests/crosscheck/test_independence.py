@@ -1,4 +1,4 @@
-"""Second opinions that are none: a back-end that inherits, or asks another one in some hidden way."""
+"""Second opinions that are none: a solver that inherits, or asks another one in some hidden way."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Base:
 
 
 class Alone(Base):
-    """An honest back-end for this game, which is not traced."""
+    """An honest solver for this game, which is not traced."""
 
     name = "alone"
 
@@ -99,12 +99,12 @@ def test_records_inside_records():
 @pytest.mark.parametrize("wrong", [None, 3, ValueIteration, object()])
 def test_what_is_no_back_end(wrong):
     for call in (lambda: solve(GAME, solver=wrong), lambda: cross_check(GAME, solvers=[wrong])):
-        with pytest.raises(UnsupportedError, match="is no back-end; write the name of one"):
+        with pytest.raises(UnsupportedError, match="is not a solver; write the name of one"):
             call()
 
 
 def test_lists_and_floors():
-    with pytest.raises(GameError, match="it is a list of names or back-ends"):
+    with pytest.raises(GameError, match="it is a list of names or solvers"):
         cross_check(GAME, solvers="exact")
     with pytest.raises(GameError, match="how much of what"):
         cross_check(GAME, at_least=3)

@@ -1,4 +1,4 @@
-"""Planted wrong back-ends: each must be rejected, on every kind of network, and the honest one must pass."""
+"""Planted wrong solvers: each must be rejected, on every kind of network, and the honest one must pass."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ EXPECTED: dict[str, list[str]] = {
         r"19  19\.00   19\.1667   roll",
         r"20  20\.00   20\.0000   hold",
         r"both are as good: \['hold', 'roll'\]",
-        r"\d independent back-ends\nagree and certified",
+        r"\d independent solvers\nagree and certified",
     ],
     "classic_mdp": [
         r"1 +6\.000 save +-3\.000 save",
@@ -82,8 +82,8 @@ EXPECTED: dict[str, list[str]] = {
         r"explored state by state: 96\.2491426\d\d",
     ],
     "cross_check": [
-        r"\d independent back-ends\nagree and certified",
-        r"of 1 independent back-ends\n! 1 independent back-end ran; agreement needs two\nNOT OK",
+        r"\d independent solvers\nagree and certified",
+        r"of 1 independent solvers\n! 1 independent solver ran; agreement needs two\nNOT OK",
         r"\noff +uncertified +8\.14279489373",
         r"\ntimid +uncertified +8\.14179489373",
         r"! off is uncertified",
@@ -96,9 +96,9 @@ EXPECTED: dict[str, list[str]] = {
         r"2 x 2 +40 .* +100\.0% \(0\.0000\)\n",
     ],
     "school_bob": [
-        # The best play is a published kind of number; Bob is evaluated in tests/school by five back-ends.
+        # The best play is a published kind of number; Bob is evaluated in tests/school by five solvers.
         r"the best play 132\.339610477, Bob 127\.733620282",
-        r"he loses 4\.605990195 points a game",
+        r"Bob loses 4\.605990195 points a game",
         r"turn  4  1\.0803",
         r"turn 15  0\.0000",
         r"reroll +reroll +3\.419  1\.1912",
@@ -107,7 +107,7 @@ EXPECTED: dict[str, list[str]] = {
     "own_solver": [
         r"-45\.037037037 in \[.*certified by howard> after 4 rounds",
         r"replace from wear 2",
-        r"2 independent back-ends\nagree and certified",
+        r"2 independent solvers\nagree and certified",
         r"uncertified by hasty",
         r"! hasty is uncertified",
         r"NOT OK",

@@ -27,7 +27,7 @@ def _turn(state):
 
 
 def test_a_state_that_then_changes():
-    with pytest.raises(GameError, match="changed after it was handed out") as caught:
+    with pytest.raises(GameError, match="changed after the game returned it") as caught:
         solve(Game.of(start=Points(0), node=_turn))
     assert caught.value.state.points == 21
 
@@ -40,7 +40,7 @@ def test_a_state_that_changes_much_later():
             kept.points = 7
         return decide({"on": go(1 if state == kept else state + 1)}) if state != 6 else end(1)
 
-    with pytest.raises(GameError, match="changed after it was handed out") as caught:
+    with pytest.raises(GameError, match="changed after the game returned it") as caught:
         explore(Game.of(start=kept, node=node))
     assert caught.value.state == Points(7)
 
@@ -56,7 +56,7 @@ def test_a_core_state_of_a_game_with_counters():
             state.points += 1
             return when(self.x >= 4, end(self.x), decide({"on": go(Points(1), self.x.add(1))}))
 
-    with pytest.raises(GameError, match="changed after it was handed out"):
+    with pytest.raises(GameError, match="changed after the game returned it"):
         compile_lattice(Changing())
 
 

@@ -392,7 +392,7 @@ def test_states_and_actions_are_sequences():
     assert At("s", n=3) in states
     for other in (At("s", n=10), At("t", n=1), At("s", m=1), At("s"), At([], n=1), "s", 3):
         assert other not in states
-    with pytest.raises(ValueError, match="no state here"):
+    with pytest.raises(ValueError, match="not a state here"):
         states.index(At("s", n=4), 5)
     with pytest.raises(IndexError):
         states[10]

@@ -345,7 +345,7 @@ def test_a_slow_game_is_stopped_in_time():
         time.sleep(0.005)
         return decide({"on": go(s + 1)})
 
-    with pytest.raises(SolveInterrupted, match="ran into its deadline before a solver was at work"):
+    with pytest.raises(SolveInterrupted, match="ran into its deadline before a solver started"):
         solve(Game.of(start=0, node=node), time_limit=0.2)
     assert len(asked) < 1000
 

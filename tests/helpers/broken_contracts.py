@@ -1,4 +1,4 @@
-"""Things that go wrong, for the table of faults: games, files and back-ends that break their contract."""
+"""Things that go wrong, for the table of faults: games, files and solvers that break their contract."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def walk(ends):
 
 @attrs.frozen(eq=False)
 class Misbehaving:
-    """A back-end that does something else."""
+    """A solver that does something else."""
 
     deed: object
     name = "rogue"

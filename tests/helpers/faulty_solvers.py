@@ -1,4 +1,4 @@
-"""Back-ends that are wrong on purpose, each in one way."""
+"""Solvers that are wrong on purpose, each in one way."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ class Zeros(Honest):
 
 @attrs.frozen
 class Asks(Honest):
-    """Hands out what another back-end says."""
+    """Hands out what another solver says."""
 
     name: ClassVar[str] = "asks"
 

@@ -1,4 +1,4 @@
-"""Back-ends that do not come back, or come back with something else."""
+"""Solvers that do not come back, or come back with something else."""
 
 import ctypes
 import os
@@ -101,7 +101,7 @@ class Misbehaving:
 
 
 class Plain:
-    """A back-end without attrs."""
+    """A solver without attrs."""
 
     name = "plain"
     features = frozenset(Feature)

@@ -1,6 +1,6 @@
 """A program that solves something long; the tests interrupt it.
 
-``interrupted_program.py BACKEND`` prints ``ready`` when the back-end has something to hand over, and one line of
+``interrupted_program.py BACKEND`` prints ``ready`` when the solver has something to hand over, and one line of
 JSON when the solve is over.
 """
 

@@ -1,4 +1,4 @@
-"""A back-end that never comes back; in a module of its own, since a child process imports it."""
+"""A solver that never comes back; in a module of its own, since a child process imports it."""
 
 import time
 

@@ -1,4 +1,4 @@
-"""Fault classes: each is a back-end that makes one kind of mistake that real solvers have made.
+"""Fault classes: each is a solver that makes one kind of mistake that real solvers have made.
 
 A fault gets the canonical problem and a right answer and gives the answer of a
 solver with that mistake, or None where the mistake cannot be made.  Whether it

@@ -73,7 +73,7 @@ def assert_same(flat, lattice, exact=None):
         node = network.node_of(state)
         assert lattice.kind(state) == network.kind[node]
         if not network.decides[node]:
-            with pytest.raises(GameError, match="nobody decides"):
+            with pytest.raises(GameError, match="this state has no decision"):
                 lattice.action(state)
             continue
         ours, theirs = lattice.q(state), flat.q(state)
@@ -279,9 +279,9 @@ def test_a_progress_that_decreases_names_the_place():
 def test_states_that_there_are_not():
     solution = solve(compile_lattice(Race(10)))
     for state, words in (
-        ("turn", "does not tell the counters"),
+        ("turn", "has no counter values"),
         (At("other", mine=0, theirs=0, turn=0), "not in the core"),
-        (At("turn", mine=0, theirs=0), "it tells nothing of turn; a state of this game is At"),
+        (At("turn", mine=0, theirs=0), "it lacks turn; a state of this game is At"),
         (At("turn", mine=0, theirs=0, turn=1), "cannot be reached"),
     ):
         with pytest.raises(UnknownStateError, match=words):

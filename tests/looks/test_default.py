@@ -238,7 +238,7 @@ def test_several_actions_of_one_beginning_are_none():
     assert look.read_action("bid", there, "roll") == "roll"
     assert look.read_action("bid", there, "rollt") == "roll two"
     for text in ("rol", "roll three", ""):
-        with pytest.raises(UnknownStateError, match="is none of the actions here: roll one; roll two; roll"):
+        with pytest.raises(UnknownStateError, match="is not an action here; the actions are: roll one; roll two; roll"):
             look.read_action("bid", there, text)
 
 

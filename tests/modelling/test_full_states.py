@@ -24,10 +24,10 @@ class Climb(Game[str, str]):
 
 FORM = "a state of this game is At(core, upper=..., lower=...)"
 WRONG = [
-    ("climb", f"state 'climb' does not tell the counters; {FORM}"),
-    (("climb", 0, 0), f"does not tell the counters; {FORM}"),
-    (At("climb", upper=1), f"it tells nothing of lower; {FORM}"),
-    (At("climb"), f"it tells nothing of upper and lower; {FORM}"),
+    ("climb", f"state 'climb' has no counter values; {FORM}"),
+    (("climb", 0, 0), f"has no counter values; {FORM}"),
+    (At("climb", upper=1), f"it lacks lower; {FORM}"),
+    (At("climb"), f"it lacks upper and lower; {FORM}"),
     (At("climb", uper=1, lower=1), f"there is no counter 'uper', did you mean 'upper'; {FORM}"),
     (At("climb", upper=1, lower=1, zebra=0), f"there is no counter 'zebra'; {FORM}"),
     (At("climb", upper=9, lower=1), "upper has the values range(0, 4)"),
@@ -70,7 +70,7 @@ def test_the_unrolled_game_tells_it_too(state, told):
 
 
 def test_a_state_that_is_only_not_reached_is_told_as_before(asked):
-    with pytest.raises(UnknownStateError, match="is not in this network; states like it: At"):
+    with pytest.raises(UnknownStateError, match="is not in this network; similar states: At"):
         asked["value"](At("climb", upper=1, lower=2))
     with pytest.raises(UnknownStateError, match="cannot be reached"):
         asked["lattice value"](At("climb", upper=1, lower=2))

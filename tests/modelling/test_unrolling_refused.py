@@ -54,7 +54,7 @@ def test_forbidden_inside_chance_is_an_error(inside):
     game = make(lambda g, core: inside(go("s", g.n.add(1))), n=Counter(range(3), outside="forbid"))
     error = refused(game)
     assert (type(error), error.state, error.value) == (CounterRangeError, At("s", n=2), 3)
-    assert "no option of a decision" in str(error)
+    assert "not an option of a decision" in str(error)
 
 
 def test_a_counter_of_another_game():

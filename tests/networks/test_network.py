@@ -260,7 +260,7 @@ def test_states_and_nodes_find_each_other(played):
 
 @pytest.mark.parametrize("state", ["stop", (0, True), (0, 1.0), (False, 1), Box(True), Box(3), 0, None, [0, 1], [[]]])
 def test_states_that_are_not_there(played, state):
-    with pytest.raises(UnknownStateError, match="states like it") as caught:
+    with pytest.raises(UnknownStateError, match="similar states") as caught:
         played.node_of(state)
     assert caught.value.value == state
     assert repr(state) in str(caught.value)
@@ -269,7 +269,7 @@ def test_states_that_are_not_there(played, state):
 def test_an_unknown_state_lists_the_nearest(played):
     assert played.nearest("stert")[0] == "start"
     assert played.nearest(Box(12), count=2) == [Box(1), Box(2)] or played.nearest(Box(12), count=2) == [Box(2), Box(1)]
-    with pytest.raises(UnknownStateError, match="states like it: 'start'"):
+    with pytest.raises(UnknownStateError, match="similar states: 'start'"):
         played.node_of("stert")
 
 
@@ -456,7 +456,7 @@ def test_the_digest_of_exact_numbers_beyond_pythons_limit_of_digits():
 
 @pytest.mark.parametrize("weight", [[1, 1, 1, 0], [1, 1, 0, 1], [1, 1, 1, -0.0]])
 def test_an_edge_that_is_never_taken_is_no_edge(weight):
-    with pytest.raises(ProbabilityRangeError, match=r"outside \(0, 1\]; an edge that is never taken is no edge"):
+    with pytest.raises(ProbabilityRangeError, match=r"outside \(0, 1\]; an edge that is never taken is not an edge"):
         Network(**arrays(weight=weight))
 
 

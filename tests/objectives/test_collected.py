@@ -179,7 +179,7 @@ def test_plays_without_an_end_are_worth_what_they_collected():
 
 def test_who_may_go_round_for_ever_is_not_paid_for_it():
     net = network([(MAX, [(1, 1)]), (MAX, [(1, 0), (2, 0)]), (END, 0)])
-    with pytest.raises(UnsupportedError, match="go round for ever after some were collected") as caught:
+    with pytest.raises(UnsupportedError, match="go on for ever after collecting some") as caught:
         solve(net, Utility(lambda payoff: payoff * payoff))
     assert caught.value.state == At(1, collected=1)
     assert solve(net, PayoffAtLeast(1)).value() == 1

@@ -56,7 +56,7 @@ def notes(game, *objective):
 
 def test_an_endless_game():
     (note,) = notes(circle())
-    assert note.startswith("no play can end from any state, and nothing is paid on the way, so every total is 0")
+    assert note.startswith("no play can end from any state, and no edge has a reward, so every total is 0")
     assert notes(explore(circle())) == (note,)
     assert explore(circle()).warnings == ()
     assert notes(circle(), Discounted(0.5)) == notes(circle(), Reach([3])) == notes(circle(reward=1)) == ()

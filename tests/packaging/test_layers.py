@@ -19,7 +19,7 @@ LINT_IMPORTS = Path(sysconfig.get_path("scripts")) / "lint-imports"
 
 DOWN = "Imports go downwards only"
 ALONE = "checking stands alone"
-APART = "Back-ends do not know each other"
+APART = "Solvers do not know each other"
 GAMES = "A shipped game imports what a user's own game would"
 DOOR = "The library does not import its own front door"
 

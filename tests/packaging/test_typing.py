@@ -42,7 +42,7 @@ skipped: str = report.skipped["counters"]
 '''
 
 SOLVER = '''\
-"""A back-end of a user."""
+"""A solver of a user."""
 
 from typing import ClassVar
 

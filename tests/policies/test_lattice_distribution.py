@@ -151,5 +151,5 @@ def test_refusals():
     tenths = solve(compile_lattice(Tenths()))
     with pytest.raises(UnsupportedError, match="as Fractions"):
         outcomes(tenths.lattice, tenths)
-    with pytest.raises(GameError, match="is no policy"):
+    with pytest.raises(GameError, match="is not a policy"):
         outcomes(sheet.lattice, np.zeros(3))

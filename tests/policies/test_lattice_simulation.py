@@ -164,13 +164,13 @@ def _game(option, **counters):
 def test_what_can_go_wrong():
     lattice = compile_lattice(Race(12))
     wild = Policy.uniform(lattice)
-    with pytest.raises(UnknownStateError, match="'fly', which is no action here; the actions are"):
+    with pytest.raises(UnknownStateError, match="'fly', which is not an action here; the actions are"):
         simulate(lattice, Policy.of(lattice, lambda at: "fly"), 10, seed=1)
     with pytest.raises(GameError, match="the policy raised ZeroDivisionError"):
         simulate(lattice, Policy.of(lattice, lambda at: 1 // 0), 10, seed=1)
     with pytest.raises(NotConvergedError, match="are not over after 3 moves"):
         simulate(lattice, wild, 10, seed=1, max_moves=3)
-    with pytest.raises(UnknownStateError, match="does not tell the counters; a state of this game is At"):
+    with pytest.raises(UnknownStateError, match="has no counter values; a state of this game is At"):
         simulate(lattice, wild, 10, seed=1, state="turn")
     with pytest.raises(GameError, match="one or two players, not 3"):
         simulate(lattice, [wild] * 3, 10, seed=1)
@@ -227,7 +227,7 @@ def test_seats_of_a_game_with_two_players():
     last = Policy.of(network, lambda s: network.action_of(network.edges(network.node_of(s))[-1]))
     assert agrees(found, evaluate(network, [Policy.from_solution(best), last]).value())
     assert told == list(range(1, 1_001))
-    with pytest.raises(GameError, match="is no Game"):
+    with pytest.raises(GameError, match="is not a Game"):
         simulate_by_rules(network, optimal, 10)
 
 

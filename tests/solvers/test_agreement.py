@@ -1,4 +1,4 @@
-"""Every back-end and exact arithmetic agree, inside certified intervals, on random networks of every kind."""
+"""Every solver and exact arithmetic agree, inside certified intervals, on random networks of every kind."""
 
 from __future__ import annotations
 

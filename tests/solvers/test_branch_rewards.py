@@ -1,4 +1,4 @@
-"""Discounted networks with rewards on the branches of chance nodes and on options: every back-end is certified."""
+"""Discounted networks with rewards on the branches of chance nodes and on options: every solver is certified."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""External models: every property, every state, every float back-end, against exact reference values."""
+"""External models: every property, every state, every float solver, against exact reference values."""
 
 from __future__ import annotations
 

@@ -94,7 +94,7 @@ GAME = Game.of(start=0, node=lambda n: decide({"on": go(n + 1), "stop": end(n)})
 
 
 class Sleeper:
-    """A back-end during which Ctrl-C is pressed; how it reacts is up to the test."""
+    """A solver during which Ctrl-C is pressed; how it reacts is up to the test."""
 
     name = "sleeper"
     features = frozenset(Feature)
@@ -221,7 +221,7 @@ def test_while_exploring():
             os.kill(os.getpid(), signal.SIGINT)
         return decide({"on": go(n + 1), "stop": end(n)})
 
-    with pytest.raises(SolveInterrupted, match="before a solver was at work") as caught:
+    with pytest.raises(SolveInterrupted, match="before a solver started") as caught:
         solve(Game.of(start=0, node=node))
     assert caught.value.partial is None
 
@@ -229,7 +229,7 @@ def test_while_exploring():
 def test_cancelled_while_exploring():
     cancel = threading.Event()
     game = Game.of(start=0, node=lambda n: cancel.set() or decide({"on": go(n + 1), "stop": end(n)}))
-    with pytest.raises(SolveInterrupted, match="cancelled before a solver was at work"):
+    with pytest.raises(SolveInterrupted, match="cancelled before a solver started"):
         solve(game, cancel=cancel)
 
 
@@ -270,7 +270,7 @@ def test_bounds_take_little_time(monkeypatch):
 
 
 class Liar(Sleeper):
-    """A back-end that is stopped with a wrong value, and with bounds that are not true."""
+    """A solver that is stopped with a wrong value, and with bounds that are not true."""
 
     def __init__(self, value):
         self.value = value

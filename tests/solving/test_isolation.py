@@ -74,7 +74,7 @@ def test_out_of_memory():
 
 def test_hang():
     began = time.monotonic()
-    with pytest.raises(PluginError, match="'rogue' was still at work after time_limit=1 s") as caught:
+    with pytest.raises(PluginError, match="'rogue' was still running after time_limit=1 s") as caught:
         solve(GAME, solver=isolated("hang", time_limit=1))
     assert caught.value.limit == 1
     assert time.monotonic() - began < 8
@@ -129,7 +129,7 @@ def test_its_children_are_ended_too(tmp_path):
         except FileNotFoundError:
             return
         time.sleep(0.05)
-    pytest.fail("a process of the back-end is still there")
+    pytest.fail("a process of the solver is still there")
 
 
 class TestRefused:

@@ -147,7 +147,7 @@ class TestMismatch:
         data = bytearray(interrupted.read_bytes())
         data[len(data) // 2] ^= 1
         interrupted.write_bytes(data)
-        with pytest.raises(CorruptFileError, match="delete it to start anew"):
+        with pytest.raises(CorruptFileError, match="delete it to start again"):
             solve(walk(), solver="value-iteration", checkpoint=interrupted)
         assert interrupted.read_bytes() == data
 
@@ -282,7 +282,7 @@ OUT_OF_RANGE = {
 @pytest.mark.parametrize("lie", OUT_OF_RANGE)
 def test_numbers_that_lead_out_of_the_arrays_are_refused(lie, interrupted):
     forge(interrupted, OUT_OF_RANGE[lie])
-    with pytest.raises(CorruptFileError, match="delete it to start anew"):
+    with pytest.raises(CorruptFileError, match="delete it to start again"):
         solve(walk(), solver="value-iteration", checkpoint=interrupted)
 
 
@@ -298,7 +298,7 @@ def test_numbers_that_lead_out_of_the_stages_are_refused(lie, tmp_path, monkeypa
 
 
 class Gullible(KeepsNothing):
-    """A back-end that believes the checkpoint, and fails in the way that it says."""
+    """A solver that believes the checkpoint, and fails in the way that it says."""
 
     def solve(self, problem, run):
         state = {"way": np.array([0])}

@@ -1,4 +1,4 @@
-"""Every shipped game, with small parameters, and every built-in back-end passes; the kit's own answers are right."""
+"""Every shipped game, with small parameters, and every built-in solver passes; the kit's own answers are right."""
 
 from __future__ import annotations
 

@@ -302,9 +302,9 @@ PLANTED = [
     (SaysThatItIsInfinite, "termination", "gives None where"),
     (NamesAPolicyThatTakesWhatThereIsNot, "policies", "'wait'"),
     (NamesAPolicyThatItDoesNotKnow, "policies", "the rule of 'patient' raised KeyError"),
-    (NamesPoliciesInADictionary, "policies", "it is a list of NamedPolicy"),
+    (NamesPoliciesInADictionary, "policies", "return a list of NamedPolicy"),
     (CannotTellItsAnswer, "words", "summary.* raised KeyError"),
-    (NotesAreOneText, "words", "no list of lines"),
+    (NotesAreOneText, "words", "not a list of lines"),
 ]
 
 
@@ -462,7 +462,7 @@ def test_endless_plays_may_be_meant():
 
 def test_what_is_no_game():
     for thing in (Turn, 42, None):
-        with pytest.raises(ConformanceError, match="is no Game") as caught:
+        with pytest.raises(ConformanceError, match="is not a Game") as caught:
             check_game(thing)
         assert caught.value.check == "declaration"
 

@@ -1,4 +1,4 @@
-"""Back-ends with one fault each: the check that is meant for it finds it, on the model that shows it."""
+"""Solvers with one fault each: the check that is meant for it finds it, on the model that shows it."""
 
 from __future__ import annotations
 
@@ -304,7 +304,7 @@ PLANTED = [
     (Float32, "answer", "end", "float64"),
     (ForgetsEnds, "answer", "end", "payoffs"),
     (EdgesOfNoNode, "answer", "choice", "no edge of the decision"),
-    (ChoosesForChance, "answer", "chance alone", "nobody decides"),
+    (ChoosesForChance, "answer", "chance alone", "without a decision"),
     (Recursive, "answer", "deep", "RecursionError"),
     (ChangesRewards, "inputs", "chance alone", "changed the problem"),
     (WritesIntoTheProblem, "inputs", "end", "read-only"),
@@ -323,7 +323,7 @@ PLANTED = [
     (Deaf, "cancel", "deep", "never looked"),
     (Stubborn, "cancel", "deep", "went on"),
     (LateToListen, "cancel", "deep", "look 2 of 2.*went on"),
-    (HalfAnAnswer, "cancel", "deep", "no Candidate of all nodes"),
+    (HalfAnAnswer, "cancel", "deep", "not a Candidate of all nodes"),
     (HasNoClock, "deadline", "deep", "went on"),
     (SwallowsCtrlC, "interrupt", "deep", "went on"),
     (TakesAName, "traced", None, "traced"),

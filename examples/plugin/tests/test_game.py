@@ -20,7 +20,7 @@ def test_conformance(game: TwentyOne) -> None:
 
 
 def by_recursion(limit: int, stands: int, sides: int) -> Fraction:
-    """The value in fractions, by the rules as they are told, without mdpdice."""
+    """The value in fractions, by the printed rules, without mdpdice."""
     eyes = range(1, sides + 1)
 
     @cache

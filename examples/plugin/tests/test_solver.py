@@ -1,4 +1,4 @@
-"""The back-end: the battery of mdpdice, and together with others."""
+"""The solver: the battery of mdpdice, and together with others."""
 
 from mdpdice_twenty_one import Howard, TwentyOne
 

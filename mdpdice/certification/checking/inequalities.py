@@ -2,7 +2,7 @@
 """The certificate: how far a value and a policy can be off, by inequalities alone.
 
 This module trusts nobody.  It takes a canonical problem, a claimed policy ``s``, two claimed bounds and some
-*witnesses* that anybody may have found in any way, and verifies them with whole-array arithmetic of its own.
+*witnesses* that may have been found in any way, and verifies them with whole-array arithmetic of its own.
 
 Best replies.  From the problem and the policy it builds one network in which a single player maximises.  It has two
 sides, each with a copy of every node.  On side 1 the maximiser is free and the minimiser, if there is one, keeps to

@@ -28,7 +28,7 @@ def check_infinite(network: Network, infinite: Bools, policy: Ints, trap: Bools,
     infinite : ndarray of bool, shape (N,)
         The claim.
     policy : ndarray of int64, shape (N,)
-        What he plays there.
+        What that player does there.
     trap : ndarray of bool, shape (N,)
         Marked nodes that the policy never leaves.
     rank : ndarray of int64, shape (N,)
@@ -111,7 +111,7 @@ def check_won(network: Network, plus: Bools, minus: Bools, policy: Ints, losing:
 
 
 def losing_side(network: Network, plus: Bools, minus: Bools, policy: Ints) -> tuple[Ints, Ints, Floats, Bools, Bools]:
-    """The loser's edges when the winner keeps to the policy (source, target, reward), chance nodes, and the claim."""
+    """Return the loser's edges (source, target, reward) under the winner's policy, chance nodes, and the claim."""
     replies = best_replies(network, policy)
     # Side 0 keeps the maximiser to the policy and turns the signs, side 1 the minimiser.
     lost = np.concatenate((plus, minus))
@@ -185,7 +185,7 @@ def check_missed(network: Network, infinite: Bools, policy: Ints) -> bool:
     infinite : ndarray of bool, shape (N,)
         The claim.
     policy : ndarray of int64, shape (N,)
-        What he plays there.
+        What that player does there.
     """
     # What comes after a node that is not claimed is as good as the goal.
     goal = ~infinite | ((network.kind == Kind.END) & (network.payoff == 0))
@@ -209,7 +209,7 @@ def _taken(network: Network, nodes: Bools, policy: Ints) -> Bools:
 
 
 def _closure(seeds: Bools, before: list[list[int]], stop: Bools) -> Bools:
-    """The seeds, and every node from which a play comes there without passing a `stop`."""
+    """Return the seeds, and every node from which a play comes there without passing a `stop`."""
     found, todo = seeds.copy(), np.flatnonzero(seeds).tolist()
     while todo:
         for node in before[todo.pop()]:

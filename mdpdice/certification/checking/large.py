@@ -85,7 +85,7 @@ def verify_large(problem: Network, policy: Ints, bounds: Floats, witness: Witnes
 
 
 def _read(array: NDArray[Any]) -> NDArray[Any]:
-    """A contiguous, read-only view: numba compiles for each kind of array anew."""
+    """Return a contiguous, read-only view: numba compiles again for each kind of array."""
     view = np.ascontiguousarray(array).view()
     view.flags.writeable = False
     return view

@@ -66,7 +66,7 @@ _Found: TypeAlias = tuple[int, list[tuple[float, float, float, float]], bool, fl
 PIECE = 8192
 """Most points of a layer that is looked at in one piece."""
 BATCHES, BATCH = 16, 32768
-"""Thin layers are looked at in so many batches or more, with at most so many points: their tables are made at once."""
+"""Thin layers are checked in `BATCHES` batches or more, each of at most `BATCH` points with tables made at once."""
 GUESS, TRIES = 64.0, 4
 """The first ``w``, and how many are tried that are the same everywhere, each four times as large."""
 KEPT = 1 << 28
@@ -222,7 +222,7 @@ class _Core:
 
         Layer ``i`` has the points ``ends[i] .. ends[i + 1] - 1``, in the order in which passes take them.
         """
-        # Layers are looked at side by side, since none needs to know what was found out about another one.
+        # Layers are looked at side by side, since no check of one needs the result of another.
         count = len(ends) - 1
         off = np.zeros((2, count))
         room, slack = np.zeros((2, count))
@@ -263,7 +263,7 @@ class _Core:
         cuts = np.searchsorted(tables[1], bounds - bounds[0])
         found: list[_Found] = []
         stored = self.claim.choices is not None
-        # One room for all layers: to get that much memory anew for each takes longer than to use it.
+        # One room for all layers: allocating that much memory again for each takes longer than using it.
         room = self._words(int(np.diff(cuts).max())) if whole else _words(0, 0)
         for number, begin, finish in zip(numbers, cuts[:-1].tolist(), cuts[1:].tolist(), strict=True):
             if begin == finish:
@@ -300,7 +300,7 @@ class _Core:
         kernels.inner_reads(self.reads, self.claim.layer, points, blocks, targets, self.place, ahead, early)
         w = np.empty((2, *shape))
         for k in range(2 * TRIES):
-            # Who may stay as long as he likes needs more than the others, and the first pass tells how much.
+            # A player who may stay as long as they like needs more than the others; the first pass shows how much.
             guess = GUESS * 4.0 ** (k // 2)
             np.maximum(w, guess, out=w) if k % 2 else w.fill(guess)
             grown, longest = _pass(arguments, words, first, ahead, early, w)
@@ -325,7 +325,7 @@ class _Core:
         return np.inf
 
     def _words(self, blocks: int) -> _Words:
-        """Room for the words of so many blocks, or of as many as there is room for."""
+        """Return room for the words of this many blocks, or of as many as fit."""
         edges = len(self.core[3])
         return _words(min(blocks, max(1, KEPT // (16 * max(1, edges)))), edges)
 
@@ -382,7 +382,7 @@ def _residuals(arguments: tuple[Any, ...], *words: Any) -> tuple[float, float, f
 def _pass(
     arguments: tuple[Any, ...], words: _Words, start: int, ahead: Any, early: Any, w: Floats
 ) -> tuple[float, float]:
-    """One pass over the blocks of a layer; words that there is no room for are noted anew in every pass."""
+    """Make one pass over the blocks of a layer; words that do not fit are noted again in every pass."""
     points, blocks, *rest = arguments[-1]
     size = len(words[0])
     if size == len(blocks) - 1:
@@ -405,7 +405,7 @@ def _passes(*arguments: Any) -> tuple[float, float]:
 
 
 def _and_one_more(grown: float, longest: float) -> float:
-    """The largest ``1 + w``, since one pass more reaches the nodes that are not stored, too."""
+    """Return the largest ``1 + w``, since one pass more reaches the nodes that are not stored, too."""
     return 1.0 + longest * (1.0 + 1e-9) / (1.0 - grown)
 
 
@@ -421,7 +421,7 @@ def _limit(found: list[Floats]) -> Floats:
 def _arranged(
     lattice: Lattice, order: Ints, source: Ints, reads: Ints
 ) -> tuple[tuple[Any, ...], tuple[Ints, ...], tuple[Ints, ...]]:
-    """The edges as the loops take them, see `mdpdice.certification.checking.kernels.lattice`.
+    """Return the edges as the loops take them, see `mdpdice.certification.checking.kernels.lattice`.
 
     Parameters
     ----------
@@ -470,7 +470,7 @@ def _arranged(
 
 
 def _distinct(rows: Ints) -> tuple[tuple[Ints, ...], Ints]:
-    """The columns of the different rows, and which of them every row is."""
+    """Return the columns of the different rows, and which of them every row is."""
     unique, index = np.unique(rows, axis=0, return_inverse=True)
     columns = tuple(np.ascontiguousarray(column, dtype=np.int64) for column in unique.T)
     return columns, index.reshape(-1)

@@ -183,7 +183,7 @@ def measure(rows: Rows, nodes: Ints, source: Floats, value: Floats, policy: Ints
 def extrapolate(
     nodes: Ints, value: Floats, anchor: Floats, drift: Floats, move: Number, at: Ints, number: Floats
 ) -> None:
-    """The jumps of `settle`, after a sweep of `nodes` whose longest move was `move`."""
+    """Make the jumps of `settle`, after a sweep of `nodes` whose longest move was `move`."""
     if at[7] == 1:
         at[7] = 0
         at[4] = 0

@@ -123,7 +123,7 @@ def _bare(chain: Chain, node: Number, ahead: Floats, outside: float, place: Ints
 
 @njit
 def _sweep(chain: Chain, block: Ints, knot: Bools, value: Floats) -> None:
-    """Back up the nodes of a component that are no knots."""
+    """Back up the nodes of a component that are not knots."""
     for i in range(len(block)):
         if not knot[i]:
             value[block[i]] = _worth(chain, block[i], value)

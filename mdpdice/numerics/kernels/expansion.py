@@ -21,7 +21,7 @@ single : ndarray of bool, shape (nodes,)
 reward_row, reward_table : ndarray of int64, of float64 with shape (rows, points)
     Row of a reward in the table of those that depend on the point, -1 for the others.
 guard_table : ndarray of uint8, shape (guards, points)
-    0: does not hold, 1: holds, 2: cannot be told.
+    0: does not hold, 1: holds, 2: undefined.
 target_table : ndarray of int32, shape (updates, points)
     Point after an update, -1: forbidden, -2: an error.
 ids : ndarray of int32, shape (slots * points,)

@@ -65,7 +65,7 @@ class Sweep(NamedTuple):
     """What a sweep reads and writes.
 
     Block ``b`` has the points ``blocks[b] .. blocks[b + 1] - 1`` of the list, and run ``g`` the blocks
-    ``runs[g] .. runs[g + 1] - 1``.  `marks`, with one row per entry and one column per point of the list, tells
+    ``runs[g] .. runs[g + 1] - 1``.  `marks`, with one row per entry and one column per point of the list, says
     what is stored in `values`, `table` is room for a block, and `fresh` as much room for numbers as there are marks.
     """
 
@@ -323,7 +323,7 @@ def moments(
     squares: Floats,
     second: Floats,
 ) -> None:
-    """Second moments of what a play is still worth, into `squares`, when everybody follows the stored values.
+    """Compute second moments of what a play is still worth, into `squares`, when all players follow the stored values.
 
     With first moments ``m`` and second ones ``s``, an edge with reward ``r`` has ``s + 2 r m + r**2``, and
     ``total**2 - 2 total m + s`` where the sides change.  `second` is a table as `table` is.

@@ -20,7 +20,7 @@ def moves(
     rows: Rows, columns: Columns, values: Floats, size: int, unit: float, first_row: int, table: Floats,
     mass: Floats, begin: Ints, finish: Ints, paid: Ints, chance: Floats,
 ) -> int:  # fmt: skip
-    """What plays do from one entry, at `first_row`, at the points of a list, if all follow the stored values.
+    """Return what plays do from one entry, at `first_row`, at the points of a list, if all follow the stored values.
 
     The moves are written into `begin`, the place in the list, `finish`, the entry times `size` (points of the grid)
     plus the point, or -1 for the end of play, `paid`, the reward in parts of which `unit` make 1, and `chance`; their

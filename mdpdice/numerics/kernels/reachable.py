@@ -72,7 +72,7 @@ def spread(
     `reached`, shape (K, points of the grid), are the marks, and `done`, shape (K, number of points), those whose
     consequences were drawn.  Every grid point has its layer in `rank`, and those of this layer their position in the
     list in `place`, -1 if the layer is not expected to lead to itself.  `parent` becomes a forest of the parts of the
-    layer that do not lead to each other; `fault` tells what is wrong (0: nothing), edge or node, point and target; and
+    layer that do not lead to each other; `fault` says what is wrong (0: nothing), edge or node, point and target; and
     to `counts` states and edges of the flat network are added.
     """
     kind, group, named, edges, onward_ptr, onward, plain = core[:7]

@@ -17,7 +17,7 @@ NORMAL = 2.0**-1022
 
 @njit
 def checksum(words: Ints) -> Number:
-    """A sum that changes with every single word, and when two change places."""
+    """Return a sum that changes with every single word, and when two change places."""
     total, one, two = np.uint64(0), np.uint64(1), np.uint64(2)
     for i in range(np.uint64(len(words))):
         total += words[i] * (two * i + one)
@@ -26,13 +26,13 @@ def checksum(words: Ints) -> Number:
 
 @njit
 def tiny(whole: Number) -> Number:
-    """What `mdpdice.certification.checking.inequalities` adds to sizes for numbers below the range of floats."""
+    """Return what `mdpdice.certification.checking.inequalities` adds to sizes for numbers below the range of floats."""
     return NORMAL * (whole + 1.0) if whole > 0.0 else 0.0
 
 
 @njit
 def excess(problem: Problem, value: Floats, policy: Ints, low: Floats, high: Floats) -> Number:
-    """What one backup of `value` falls below it under the policy, into `low`, and rises above it, into `high`.
+    """Return what one backup of `value` falls below it under the policy, into `low`, and rises above it, into `high`.
 
     A maximiser follows the policy in `low` and is free in `high`, a minimiser the other way round.  Both hold room for
     the rounding that `mdpdice.certification.checking.inequalities` allows for.  Returns the largest.
@@ -84,7 +84,7 @@ def excess(problem: Problem, value: Floats, policy: Ints, low: Floats, high: Flo
 
 @njit
 def scale(problem: Problem, w: Floats, follow: Ints, cost: Floats) -> Number:
-    """The smallest ``d`` with ``d (w - P w) >= cost`` along the edges of `follow`, infinite if there is none.
+    """Return the smallest ``d`` with ``d (w - P w) >= cost`` along the edges of `follow`, infinite if there is none.
 
     For networks without a discount.
     """
@@ -111,7 +111,7 @@ def scale(problem: Problem, w: Floats, follow: Ints, cost: Floats) -> Number:
 
 @njit
 def cost(reward: Number, ahead: Number, here: Number) -> Number:
-    """What an option without a discount is worth more than its decision, with room for rounding."""
+    """Return what an option without a discount is worth more than its decision, with room for rounding."""
     size = abs(reward) + abs(ahead) + abs(here)
     return reward + ahead - here + 7 * ULP * (size + tiny(size))
 
@@ -144,7 +144,7 @@ def add_up(
     problem: Problem, value: Floats, policy: Ints, order: Ints, low: Floats, high: Floats, below: Floats,
     above: Floats,
 ) -> None:  # fmt: skip
-    """Sums of the errors along plays, successors first: of `low` under the policy, and the largest of `high`.
+    """Sum the errors along plays, successors first: of `low` under the policy, and the largest of `high`.
 
     For one player, who maximises, on an acyclic network without a discount.  An option that is worse than `value` has
     what it loses taken off, so that it adds less.
@@ -171,7 +171,7 @@ def add_up(
 
 @njit
 def moved(reward: Number, factor: Number, bound: Number) -> Number:
-    """A bound one move ahead, with room for rounding where something is rounded."""
+    """Return a bound one move ahead, with room for rounding where something is rounded."""
     ahead = factor * bound
     if reward == 0.0 and factor == 1.0:
         return ahead + reward
@@ -255,7 +255,7 @@ def stages(
 
 @njit
 def rise(rows: Rows, nodes: Ints, value: Floats, policy: Ints, least: Floats, sweeps: int) -> tuple[int, Number]:
-    """Sweep over `nodes` until none of them rises by more than its `least`, but so many times at most.
+    """Sweep over `nodes` until none of them rises by more than its `least`, or for `sweeps` sweeps.
 
     Returns how often, and whether one still rises.
     """

@@ -47,7 +47,7 @@ def test_without_a_cap(oracle):
     # In the notation of the policy: bank from the next number of points on.
     told = [str(points + 50) for points in found.values()]
     assert look_of(game).summary(solution) == [
-        f"bank from so many points at risk on, with 1, 2, ... dice left, else roll: {', '.join(told)}",
+        f"bank from this many points at risk on, with 1, 2, ... dice left, else roll: {', '.join(told)}",
         f"as a policy: threshold:{','.join(told)}",
     ]
     assert look_of(game).summary(solve(game, horizon=1)) == []

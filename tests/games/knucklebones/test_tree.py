@@ -215,7 +215,7 @@ def test_advice_by_looking_ahead():
 
 def test_a_roll_to_come_has_no_best_action():
     result = run("advise", "knucklebones", "--solver", "lookahead:1", "__6/___/___", "___/___/___")
-    assert "nobody decides here" in result.output
+    assert "no decision here" in result.output
     game = Knucklebones()
     state = Facing(((), (), (6,)), ((), (), ()))
     assert f"{solve(game.at(state), solver=Lookahead(depth=1)).estimate():.6f}" in result.output

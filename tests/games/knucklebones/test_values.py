@@ -1,4 +1,4 @@
-"""Values of boards that can be solved: known fractions, all back-ends, and looking ahead."""
+"""Values of boards that can be solved: known fractions, all solvers, and looking ahead."""
 
 from __future__ import annotations
 

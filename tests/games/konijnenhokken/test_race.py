@@ -1,4 +1,4 @@
-"""Two-player Konijnenhokken against plain sweeps over rolls, and by several back-ends."""
+"""Two-player Konijnenhokken against plain sweeps over rolls, and by several solvers."""
 
 import itertools
 

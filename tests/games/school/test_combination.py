@@ -1,4 +1,4 @@
-"""The averages of the public program's table as exact rationals, by integers, by back-ends, and by an oracle."""
+"""The averages of the public program's table as exact rationals, by integers, by solvers, and by an oracle."""
 
 from fractions import Fraction
 

@@ -1,4 +1,4 @@
-"""The whole game: what is legal, small games by every back-end, Bob on them, states as text."""
+"""The whole game: what is legal, small games by every solver, Bob on them, states as text."""
 
 import itertools
 import random

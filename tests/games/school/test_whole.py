@@ -1,4 +1,4 @@
-"""The whole game of 32,768 sets: by the lattice, by single turns through every back-end, and by plain arrays."""
+"""The whole game of 32,768 sets: by the lattice, by single turns through every solver, and by plain arrays."""
 
 import random
 import runpy

@@ -1,4 +1,4 @@
-"""The exact back-end against trying all policies, against known values, and its parts against plain elimination."""
+"""The exact solver against trying all policies, against known values, and its parts against plain elimination."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def test_haddad_monmege(n):
 def test_farkle_with_its_full_range():
     answer = exact(prepare(KcdFarkle(cap=6000), Total()).canonical)
     values = answer.details["exact"]
-    # The value of the turn that the library's other back-ends give.
+    # The value of the turn that the library's other solvers give.
     assert float(values[0]) == pytest.approx(564.4328467759443, rel=1e-12)
     assert max(x.denominator.bit_length() for x in values) > 200
     assert answer.details["systems"] == 0

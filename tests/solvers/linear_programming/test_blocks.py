@@ -1,4 +1,4 @@
-"""The block programs of the linear programming back-end: elimination, decomposition, occupation measure, size."""
+"""The block programs of the linear programming solver: elimination, decomposition, occupation measure, size."""
 
 from __future__ import annotations
 

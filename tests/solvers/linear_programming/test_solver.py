@@ -1,4 +1,4 @@
-"""The linear programming back-end against hand-made values, policy enumeration and plain linear algebra."""
+"""The linear programming solver against hand-made values, policy enumeration and plain linear algebra."""
 
 from __future__ import annotations
 
@@ -359,7 +359,7 @@ def test_agrees_with_policy_enumeration(problem, form, block):
 
 
 class TestThroughPulp:
-    """How the back-end uses the adapter; the adapter itself: test_pulp.py."""
+    """How the solver uses the adapter; the adapter itself: test_pulp.py."""
 
     @pytest.mark.parametrize("solver", pulp_adapter.available_solvers())
     @pytest.mark.parametrize("form", FORMS)

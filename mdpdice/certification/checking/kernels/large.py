@@ -3,7 +3,7 @@
 
 They are the inequalities of `mdpdice.certification.checking.inequalities`, with the same terms for rounding,
 for bounds without groups; they
-read the problem itself instead of writing its network of best replies.  Tests compare both.  No back-end uses this
+read the problem itself instead of writing its network of best replies.  Tests compare both.  No solver uses this
 loop, and it uses none of theirs.
 """
 
@@ -23,7 +23,7 @@ BOUNDS, ENDLESS = 1, 2
 
 @njit
 def tiny(whole):
-    """What is added to sizes for numbers below the range of floats."""
+    """Return what is added to sizes for numbers below the range of floats."""
     return NORMAL * (whole + 1.0) if whole > 0.0 else 0.0
 
 

@@ -157,7 +157,7 @@ def _worth(e, core, total, best, row_reward, wide):
 
 @njit
 def _simple(i, begin, finish, mean, turn, arg, weight, best, wide):
-    """The row of a simple node."""
+    """Return the row of a simple node."""
     e = begin
     if mean:
         while e + 5 < finish:
@@ -289,7 +289,7 @@ def _defects(core):
 
 @njit
 def _least(size):
-    """A size with room for what falls below the range of floats, which nothing does where all numbers are 0."""
+    """Add room for what falls below the range of floats to a size; nothing does where all numbers are 0."""
     return size + NORMAL if size > 0.0 else 0.0
 
 
@@ -418,8 +418,8 @@ def _taken(first, lanes, core, claim, tables, rooms, room, live, near):
 def inner_reads(reads, layer, points, blocks, targets, place, ahead, early):
     """Where in a layer something is read, into `ahead`, with -1 if it is elsewhere; and what is read `early`.
 
-    That is what `passes` read before they have computed it.  `place` tells which of the points in the blocks a point
-    is, and anything for other points.
+    That is what `passes` read before they have computed it.  `place` gives the number of a point among
+    those in the blocks, and is arbitrary for other points.
     """
     start, end = blocks[0], blocks[-1]
     number = layer[points[start]]

@@ -1,8 +1,8 @@
 # Passages of this text are replaced by tests/certification/checking/test_lattice_mutated.py: change both together.
 """The innermost loops of `mdpdice.certification.checking.kernels.lattice`: over the lanes of a block.
 
-Loops in functions of their own, with all numbers as arguments, are what the compiler makes the best of;
-they go over whole vectors, beyond the lanes that there are.
+Loops in functions of their own, with all numbers as arguments, are what the compiler handles best;
+they go over whole vectors, beyond the lanes in use.
 """
 
 from __future__ import annotations
