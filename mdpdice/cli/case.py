@@ -137,9 +137,8 @@ class Case(NamedTuple):
         from mdpdice.solving.kept_files import read_kept
         from mdpdice.solving.lattice_route import FALL_BACK_UP_TO_EDGES
 
-        asked: dict[str, Any] = {"objective": self.objective, "horizon": self.horizon}
-        most = FALL_BACK_UP_TO_EDGES if network else 0
-        asked |= {"epsilon": self.epsilon, "prove": self.prove, "lattice_above": most}
+        asked: dict[str, Any] = {"objective": self.objective, "horizon": self.horizon, "epsilon": self.epsilon}
+        asked |= {"prove": self.prove, "lattice_above": FALL_BACK_UP_TO_EDGES if network else 0}
         for form in (network, not network):
             if (question := self.question(solver=solver, network=form)) is None:
                 return None
