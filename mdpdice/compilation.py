@@ -14,10 +14,11 @@ import functools
 import hashlib
 import re
 import sys
+import threading
 from collections.abc import Callable
 from typing import Any, TypeAlias, TypeVar, cast
 
-import numba
+import numpy as np
 from numpy.typing import NDArray
 
 # What compiled loops are given.  The names tell the type of the elements, for readers: numba infers them, and its
@@ -33,17 +34,66 @@ F = TypeVar("F", bound=Callable[..., Any])
 _IMPORT = re.compile(r"^from (mdpdice[\w.]*) import (\w*)", re.MULTILINE)
 
 
+PLAIN_UP_TO = 200_000
+"""Elements of arrays that loops go through in plain Python, all together, before one is compiled: about 0.1 s."""
+_MAKING = threading.RLock()
+
+
 def njit(function: F) -> F:
-    """`numba.njit` with the options of the library; the type of the function stays as it is."""
-    return _compiled(function)
+    """Compile with the options of the library, on the first call; the type of the function stays as it is."""
+    return cast("F", Loop(function))
+
+
+def brief(function: F) -> F:
+    """Compile what goes over its arrays once or twice; small ones are left to plain Python, which is sooner done."""
+    return cast("F", Loop(function, plain=True))
 
 
 def inlined(function: F) -> F:
     """Compile and inline what is called once per node: a call with arrays costs as much as a short row."""
-    return _compiled(function, inline="always")
+    return cast("F", Loop(function, inline="always"))
 
 
-def _compiled(function: F, **options: Any) -> F:
+class Loop:
+    """A loop that is compiled when it is needed: to import numba takes longer than to solve a small game."""
+
+    spent = 0  # elements that plain Python went through
+    compiling = False
+
+    def __init__(self, function: Callable[..., Any], *, plain: bool = False, **options: Any) -> None:
+        self.function, self.plain, self.options = function, plain, options
+        functools.update_wrapper(self, function)
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Call the machine code, or the function itself."""
+        if self.options:  # what is inlined is called by plain Python alone
+            return self.function(*arguments)
+        if self.plain and not Loop.compiling:
+            Loop.spent += _elements(arguments)
+            if Loop.spent <= PLAIN_UP_TO:
+                with np.errstate(all="ignore"):
+                    return self.function(*arguments)
+        Loop.compiling = True
+        return self.compiled(*arguments)
+
+    def __getattr__(self, name: str) -> Any:
+        """Hand on what numba looks for where compiled code calls this, such as the type of the compiled function."""
+        if name.startswith("__"):  # others look for these, in vain
+            raise AttributeError(name)
+        return getattr(self.compiled, name)
+
+    @functools.cached_property
+    def compiled(self) -> Any:
+        """Make the function of numba, in the first of all threads that call it."""
+        with _MAKING:
+            if "compiled" not in self.__dict__:
+                self.__dict__["compiled"] = _dispatcher(self.function, self.options)
+            return self.__dict__["compiled"]
+
+
+def _dispatcher(function: Callable[..., Any], options: dict[str, Any]) -> Any:
+    import numba
+
     make = functools.partial(numba.njit, nogil=True, error_model="numpy", **options)
     dispatcher: Any = make(cache=True)(function)
     if dispatcher is not function:  # numba is not switched off
@@ -53,7 +103,12 @@ def _compiled(function: F, **options: Any) -> F:
         except AttributeError:
             # Code that may be out of date is worse than code that is compiled again.
             dispatcher = make()(function)
-    return cast("F", dispatcher)
+    return dispatcher
+
+
+def _elements(some: Any) -> int:
+    """Count the elements of an array, or of the arrays in a tuple."""
+    return some.size if isinstance(some, np.ndarray) else sum(map(_elements, some)) if isinstance(some, tuple) else 0
 
 
 @functools.cache
@@ -74,4 +129,4 @@ def stamp(module: str) -> bytes:
 def loops_in(text: str) -> set[str]:
     """Modules with compiled loops that the text of a module imports at its top."""
     named = {name for module, part in _IMPORT.findall(text) for name in (module, f"{module}.{part}")}
-    return {name for name in named & sys.modules.keys() if hasattr(sys.modules[name], "njit")}
+    return {name for name in named & sys.modules.keys() if {"njit", "brief"} & vars(sys.modules[name]).keys()}

@@ -17,7 +17,7 @@ PACKAGE = Path(compilation.__file__).parent
 COMPILED = sorted(
     path
     for path in PACKAGE.rglob("*.py")
-    if any(line in ("@njit", "@inlined") for line in path.read_text(encoding="utf-8").splitlines())
+    if any(line in ("@njit", "@inlined", "@brief") for line in path.read_text(encoding="utf-8").splitlines())
 )
 
 ROUNDS = '''
@@ -66,5 +66,6 @@ def test_every_import_of_loops_is_in_the_stamp(path: Path) -> None:
             imported |= {name.name for name in node.names}
         if isinstance(node, ast.ImportFrom):
             imported |= {str(node.module)} | {f"{node.module}.{name.name}" for name in node.names}
-    loops = {name for name in imported & sys.modules.keys() if hasattr(sys.modules[name], "njit")} - {"numba"}
+    known = (imported & sys.modules.keys()) - {"numba"}
+    loops = {name for name in known if {"njit", "brief"} & vars(sys.modules[name]).keys()}
     assert loops == compilation.loops_in(text)

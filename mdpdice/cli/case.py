@@ -137,16 +137,13 @@ class Case(NamedTuple):
         from mdpdice.solving.kept_files import read_kept
         from mdpdice.solving.lattice_route import FALL_BACK_UP_TO_EDGES
 
-        asked: dict[str, Any] = {"objective": self.objective, "horizon": self.horizon}
-        asked |= {"epsilon": self.epsilon, "prove": self.prove}
+        asked: dict[str, Any] = {"objective": self.objective, "horizon": self.horizon, "epsilon": self.epsilon}
+        asked |= {"prove": self.prove, "lattice_above": FALL_BACK_UP_TO_EDGES if network else 0}
         for form in (network, not network):
             if (question := self.question(solver=solver, network=form)) is None:
                 return None
-            read = functools.partial(read_kept, game=self.game, question=question, **asked)
-            found = kept.find(question, read)
-            if found is None or not found.proved:
-                continue
-            if not network or found.lattice is None or found.n_edges > FALL_BACK_UP_TO_EDGES:
+            found = kept.find(question, functools.partial(read_kept, game=self.game, question=question, **asked))
+            if found is not None and found.proved:
                 return found
         return None
 

@@ -9,7 +9,7 @@ from typing import Any
 import mdpdice
 from mdpdice.cli.case import Case, check_solver
 from mdpdice.cli.game_command import Answer, game_command
-from mdpdice.cli.named_policies import player_rows, players
+from mdpdice.cli.named_policies import player_rows, players, worth
 from mdpdice.cli.options import policy_options, question_options, solver_option
 from mdpdice.cli.text import aligned, figure, json_number, short
 from mdpdice.cli.values import after, enclosed_data, may_bust, value_data, value_rows
@@ -39,10 +39,11 @@ def evaluate(case: Case, chosen: str, against: str | None, solver: str) -> Answe
         told = enclosed_data(known, case.epsilon)
         notes += [known.method] if known.method else []
     else:
-        model, policies = players(case, [chosen] if against is None else [chosen, against], solver)
-        found = mdpdice.evaluate(model, policies, epsilon=case.epsilon, progress=case.progress)
+        names = [chosen] if against is None else [chosen, against]
+        model, policies = players(case, names, solver)
+        found = worth(case, names, model, policies)
         told = value_data(found)
-        if found.lattice is not None:
+        if found.lattice is not None and not found.lattice.averaged:
             # The lattice under these policies has been evaluated already.
             model, policies = found.lattice, [mdpdice.Policy.from_solution(found)]
         if model.discount == 1:

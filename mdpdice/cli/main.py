@@ -6,10 +6,25 @@ import atexit
 import gc
 import io
 import sys
+from collections import UserDict
 from importlib import import_module
-from typing import Any
+from typing import Any, cast
 
 import click
+
+_MODULES = (
+    *("advise", "best_set", "cache", "check", "crosscheck", "dice", "evaluate", "explain", "export"),
+    *("import_", "info", "list_", "new", "play", "plot", "policy", "report", "serve", "simulate"),
+    *("solve", "thresholds", "tree"),
+)
+
+
+class _Commands(UserDict[str, Any]):
+    """The commands by name, each imported when somebody asks for it."""
+
+    def __getitem__(self, name: str) -> click.Command:
+        module = super().__getitem__(name)
+        return cast("click.Command", getattr(import_module(f"mdpdice.cli.{module}"), module))
 
 
 class _Program(click.Group):
@@ -24,7 +39,11 @@ class _Program(click.Group):
         return super().__call__(*args, **kwargs)
 
 
-@click.group(cls=_Program, context_settings={"help_option_names": ["-h", "--help"], "show_default": True})
+@click.group(
+    cls=_Program,
+    commands=_Commands({module.strip("_").replace("_", "-"): module for module in _MODULES}),
+    context_settings={"help_option_names": ["-h", "--help"], "show_default": True},
+)
 @click.version_option(package_name="mdpdice")
 def main() -> None:
     """Solve games declared as Markov decision processes, and prove the answers.
@@ -36,11 +55,3 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
-
-
-for module in (
-    *("advise", "best_set", "cache", "check", "crosscheck", "dice", "evaluate", "explain", "export"),
-    *("import_", "info", "list_", "new", "play", "plot", "policy", "report", "serve", "simulate"),
-    *("solve", "thresholds", "tree"),
-):
-    main.add_command(getattr(import_module(f"mdpdice.cli.{module}"), module))

@@ -139,33 +139,49 @@ def players(
     """Where a game is played, and the policies of its players by their names."""
     # A policy in a file belongs to the network that 'mdpdice policy' wrote out.
     ordinary = case.objective is None and not any(Path(name).is_file() for name in names)
-    layers = large(case, needs_network=not ordinary)
+    kept = case.kept(solver) if ordinary and case.horizon is None else None
+    layers = large(case, needs_network=not ordinary) if kept is None else None
+    lattice = kept.lattice if kept else layers.lattice if layers else None
     model: mdpdice.Network | mdpdice.Lattice
-    if layers is None:
-        model, optimum = _on_network(case, solver, most_states(max_states))
+    if lattice is None:
+        model, optimum = _on_network(case, kept, solver, most_states(max_states))
         two = model.two_player
     else:
-        model = lattice = spread_out(case, layers.lattice, names)
-        two, optimum = two_players(lattice), lambda: _lattice_optimum(case, lattice, solver)
+        model = spread = spread_out(case, lattice, names)
+        two, optimum = two_players(spread), lambda: _lattice_optimum(case, spread, kept, solver)
     if len(names) == 2 and not two:
         raise click.UsageError(alone(case))
     made = {name: policy_on(case, name, model, optimum) for name in dict.fromkeys(names)}
     return model, [made[name] for name in names]
 
 
-def _lattice_optimum(case: Case, lattice: mdpdice.Lattice, solver: str) -> mdpdice.Policy:
+def _lattice_optimum(
+    case: Case, lattice: mdpdice.Lattice, kept: mdpdice.Solution | None, solver: str
+) -> mdpdice.Policy:
     from mdpdice.lattices.digest import same_core
 
-    found = case.kept(solver)
+    found = case.answer() if kept is None and solver == "auto" else kept
     if found is None or found.lattice is None or not same_core(found.lattice, lattice):
         found = case.solve(solver, lattice)
     return found.policy
 
 
-def _on_network(case: Case, solver: str, most: int) -> tuple[mdpdice.Network, Callable[[], mdpdice.Policy]]:
+def worth(
+    case: Case, names: Sequence[str], model: mdpdice.Network | mdpdice.Lattice, policies: list[mdpdice.Policy]
+) -> mdpdice.Solution:
+    """Tell what policies are worth; that of one solution on a lattice was proved with its value."""
+    rule = policies[0].rule
+    if len(set(names)) == 1 and isinstance(rule, mdpdice.Solution):
+        return rule
+    return mdpdice.evaluate(model, policies, epsilon=case.epsilon, progress=case.progress)
+
+
+def _on_network(
+    case: Case, kept: mdpdice.Solution | None, solver: str, most: int
+) -> tuple[mdpdice.Network, Callable[[], mdpdice.Policy]]:
     """Return the network of a game under its horizon and objective, and what gives the optimal policy there."""
     # Rewards that differ stay apart, so that the distribution of totals is right.
-    network = mdpdice.explore(case.game, progress=case.progress, max_states=most)
+    network = kept.network if kept else mdpdice.explore(case.game, progress=case.progress, max_states=most)
     averaged = network.averaged
     if averaged:
         network = mdpdice.explore(case.game, merge=False, progress=case.progress, max_states=most)
@@ -177,7 +193,7 @@ def _on_network(case: Case, solver: str, most: int) -> tuple[mdpdice.Network, Ca
 
     def optimum() -> mdpdice.Policy:
         asked: dict[str, Any] = {"solver": solver, "epsilon": case.epsilon, "progress": case.progress}
-        if (found := case.kept(solver, network=True)) is None:
+        if (found := kept or case.kept(solver, network=True)) is None:
             found = mdpdice.solve(whole, case.objective, **asked, **limits())
             if not averaged:
                 case.keep(found, solver, network=True)
@@ -227,7 +243,7 @@ def _listed(case: Case, path: Path, network: mdpdice.Network) -> mdpdice.Policy:
 
     def rule(state: Hashable) -> Any:
         actions = [network.action_of(edge) for edge in network.edges(network.node_of(state))]
-        for words in (case.look.words, _old_words):
+        for words in (case.look.words, cast("Any", lambda _, action: _old(action_data(action)))):
             found = [action for action in actions if words(state, action) == chosen.get(state)]
             if len(found) == 1:
                 return found[0]
@@ -236,10 +252,6 @@ def _listed(case: Case, path: Path, network: mdpdice.Network) -> mdpdice.Policy:
         raise GameError(f"{path} says {told} here; the actions are {known}", state=state)
 
     return mdpdice.Policy.of(network, rule)
-
-
-def _old_words(_: Hashable, action: Any) -> str:
-    return _old(action_data(action))
 
 
 def _old(action: Any) -> str:

@@ -12,7 +12,7 @@ import mdpdice
 from mdpdice.cli.case import Case, check_solver
 from mdpdice.cli.game_command import Answer, game_command
 from mdpdice.cli.limits import MOST_STATES, advised_up_to
-from mdpdice.cli.named_policies import alone, known_names, player_rows, players, rule_of, search_of
+from mdpdice.cli.named_policies import alone, known_names, player_rows, players, rule_of, search_of, worth
 from mdpdice.cli.options import policy_options, question_options, seed_option, solver_option
 from mdpdice.cli.seats import Table
 from mdpdice.cli.text import aligned, short
@@ -90,11 +90,8 @@ def _on_arrays(
     known = case.look.policy_value(names[0], case.progress) if whole and len(names) == 1 else None
     if known is not None:
         return found, {key: enclosed_data(known, case.epsilon)[key] for key in _unknown("")}
-    solution = policies[0].rule
-    if set(names) == {"optimal"} and isinstance(solution, mdpdice.Solution):
-        return found, value_data(solution)  # what its policy is worth was proved with it
     try:
-        return found, value_data(mdpdice.evaluate(model, policies, epsilon=case.epsilon, progress=case.progress))
+        return found, value_data(worth(case, names, model, policies))
     except UnsupportedError as error:
         return found, _unknown(error.message)
 

@@ -4,7 +4,7 @@ Each of them reads everything once, where whole-array arithmetic reads it a doze
 doubt; the rest is judged by `mdpdice.networks.checks` and `mdpdice.networks.choices`, by the same rules, and
 say what is wrong.
 
-Importing this module imports numba; see `mdpdice.networks.arrays.compiled` for when that pays.
+Calling them imports numba; see `mdpdice.networks.arrays.compiled` for when that pays.
 """
 
 from __future__ import annotations

@@ -223,6 +223,7 @@ class _Builder:
         # States on the way to the place at hand, with the decisions left there.
         self.path: set[tuple[int, Any]] = set()
         self.rolls: dict[int, tuple[Any, dict[Any, Rolled]]] = {}
+        self.nodes: dict[Any, Any] = {}
 
     def run(self, state: Any, depth: int) -> Tree:
         top = _Place()
@@ -254,7 +255,9 @@ class _Builder:
         if (depth, state) in self.path:
             place.value, place.leaf = self._ahead(state)[0], "again"
             return
-        place.node = self._call(self.game.node, state)
+        if state not in self.nodes:
+            self.nodes[state] = self._call(self.game.node, state)
+        place.node = self.nodes[state]
         if type(place.node) is End:
             place.leaf, place.value = "end", float(place.node.payoff)
         # With a discount, what chance is worth depends on whether a decision came before.

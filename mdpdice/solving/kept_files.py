@@ -131,8 +131,11 @@ def read_kept(
     horizon: int | None = None,
     epsilon: float = 1e-6,
     prove: bool = False,
-) -> Solution:
+    lattice_above: int = 0,
+) -> Solution | None:
     """Return the solution in a file; with `prove` certified again, else its `details` say that it is kept.
+
+    None where it stands on a lattice with no more edges than `lattice_above`.
 
     Raises
     ------
@@ -145,6 +148,8 @@ def read_kept(
     chosen = asked(game, objective)
     read = SavedAnswer(file, header, members, Status(header["status"]))
     on_lattice = header["route"] == "lattice"
+    if on_lattice and header["size"][1] <= lattice_above:
+        return None
     if prove:
         if on_lattice:
             found = load_lattice(read, game, chosen, horizon, epsilon, prove=True)

@@ -1,8 +1,7 @@
 """The compiled loops of the Bellman operator, and what all compiled loops share.
 
-Importing this module imports numba, which takes about a second, and a kernel is
-compiled when it is first called on a machine; later processes load it from
-numba's cache.  So import it inside the function that needs it.
+A kernel is compiled when it is first called on a machine; later processes load it
+from numba's cache.  Those that are `brief` do without where the arrays are small.
 
 Conventions
 -----------
@@ -23,12 +22,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mdpdice.compilation import Bools, Floats, Ints, Kinds, Number, inlined, njit
+from mdpdice.compilation import Bools, Floats, Ints, Kinds, Number, brief, inlined, njit
 from mdpdice.networks.arrays import ULP
 
 __all__ = [
-    "ULP", "Bools", "Floats", "Ints", "Kinds", "Number", "Problem", "Rows", "backup", "choose", "inlined", "measure",
-    "njit", "settle", "write_in_order",
+    "ULP", "Bools", "Floats", "Ints", "Kinds", "Number", "Problem", "Rows", "backup", "brief", "choose", "inlined",
+    "measure", "njit", "settle", "write_in_order",
 ]  # fmt: skip
 
 END, MAX, MIN, CHANCE = 0, 1, 2, 3
@@ -81,7 +80,7 @@ def choose(
     return best, top
 
 
-@njit
+@brief
 def backup(rows: Rows, nodes: Ints, source: Floats, value: Floats, policy: Ints) -> None:
     """Back up `nodes` once, in their order, reading `source` and writing `value` and `policy`.
 

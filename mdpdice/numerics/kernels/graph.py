@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from mdpdice.numerics.kernels.bellman import Bools, Ints, Number, inlined, njit
+from mdpdice.numerics.kernels.bellman import Bools, Ints, Number, brief, inlined
 
 
-@njit
+@brief
 def acyclic(indptr: Ints, dst: Ints, keep: Bools) -> bool:
     """Whether there is no cycle; a search in depth that stops at the first one."""
     n = len(indptr) - 1
@@ -54,7 +54,7 @@ def rank_node(indptr: Ints, dst: Ints, chance: Bools, node: Number, rank: Ints) 
     return ahead != none
 
 
-@njit
+@brief
 def components(indptr: Ints, dst: Ints, keep: Bools, chance: Bools, rank: Ints) -> tuple[Ints, Ints, Ints, bool]:
     """Strong components by Tarjan's algorithm in Pearce's form, without recursion.
 
@@ -160,7 +160,7 @@ def components(indptr: Ints, dst: Ints, keep: Bools, chance: Bools, rank: Ints) 
     return number, order, ptr[: count + 1].copy(), whole
 
 
-@njit
+@brief
 def bucket(label: Ints, count: int, left: Ints, large: int) -> tuple[Ints, Ints]:
     """Nodes grouped by label, and where the groups start.
 
@@ -186,7 +186,7 @@ def bucket(label: Ints, count: int, left: Ints, large: int) -> tuple[Ints, Ints]
     return order, ptr
 
 
-@njit
+@brief
 def looped(indptr: Ints, dst: Ints, keep: Bools, label: Ints, cyclic: Bools) -> None:
     """Mark the components with an edge from a node to itself."""
     for node in range(len(indptr) - 1):
@@ -195,7 +195,7 @@ def looped(indptr: Ints, dst: Ints, keep: Bools, label: Ints, cyclic: Bools) -> 
                 cyclic[label[node]] = True
 
 
-@njit
+@brief
 def cycle(indptr: Ints, dst: Ints, keep: Bools, label: Ints, start: int) -> Ints:
     """Nodes of a shortest cycle through `start`, in order; breadth first inside its component."""
     n = len(indptr) - 1
@@ -228,7 +228,7 @@ def cycle(indptr: Ints, dst: Ints, keep: Bools, label: Ints, start: int) -> Ints
     return queue[:0]
 
 
-@njit
+@brief
 def reach(indptr: Ints, dst: Ints, keep: Bools, seen: Bools) -> None:
     """Mark in `seen` every node that can be reached from the nodes marked there."""
     n = len(indptr) - 1
@@ -249,7 +249,7 @@ def reach(indptr: Ints, dst: Ints, keep: Bools, seen: Bools) -> None:
                 top += 1
 
 
-@njit
+@brief
 def reverse(indptr: Ints, dst: Ints) -> tuple[Ints, Ints]:
     """Edges that enter every node: their start, by node, and their numbers."""
     n, m = len(indptr) - 1, len(dst)
@@ -266,7 +266,7 @@ def reverse(indptr: Ints, dst: Ints) -> tuple[Ints, Ints]:
     return ptr, edge
 
 
-@njit
+@brief
 def end_components(
     indptr: Ints, dst: Ints, source: Ints, entering_ptr: Ints, entering: Ints, chance: Bools, label: Ints,
     gone: Bools, keep: Bools,
@@ -318,7 +318,7 @@ def end_components(
     return again
 
 
-@njit
+@brief
 def escape(source: Ints, entering_ptr: Ints, entering: Ints, chance: Bools, wait: Ints, rank: Ints) -> None:
     """Rank the nodes from which play cannot be kept from the nodes that have a rank already.
 
