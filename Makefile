@@ -53,7 +53,7 @@ $(VENV)/.installed: pyproject.toml | $(BIN)/python
 
 $(VENV)/.installed-dev: pyproject.toml | $(BIN)/python
 	@echo 'Installing mdpdice and its development tools into $(VENV); the first time this takes a few minutes.'
-	$(BIN)/python -m pip install -qq --editable '.[dev,docs,plot,serve,umb]'
+	$(BIN)/python -m pip install -qq --editable '.[dev,docs,plot,remote,serve,umb]'
 	$(COMPILE)
 	@touch $@ $(VENV)/.installed
 
@@ -133,7 +133,7 @@ define test_wheel
 	scratch=$$(mktemp -d) && trap 'rm -rf "$$scratch"' EXIT && \
 	$(BIN)/python -m build --outdir "$$scratch/dist" . && \
 	"$(1)" -m venv "$$scratch/venv" && \
-	"$$scratch/venv/bin/python" -m pip install -qq "$$(echo "$$scratch"/dist/*.whl)[dev,docs,plot,serve,umb]" && \
+	"$$scratch/venv/bin/python" -m pip install -qq "$$(echo "$$scratch"/dist/*.whl)[dev,docs,plot,remote,serve,umb]" && \
 	"$$scratch/venv/bin/python" -m pip list 2>/dev/null | grep -i -E '^(mdpdice|numpy|pulp) ' && \
 	cd "$$scratch" && venv/bin/python -P -m pytest -n 2 --dist loadfile -p no:cacheprovider $(addprefix $(CURDIR)/,$(TESTS))
 endef

@@ -1,4 +1,4 @@
-"""The pass line of craps: nobody decides, and a play may go round for long."""
+"""The pass line of craps: nobody decides, and a play can go on for long."""
 
 import attrs
 

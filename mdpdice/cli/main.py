@@ -20,7 +20,7 @@ _MODULES = (
 
 
 class _Commands(UserDict[str, Any]):
-    """The commands by name, each imported when somebody asks for it."""
+    """The commands by name, each imported when it is asked for."""
 
     def __getitem__(self, name: str) -> click.Command:
         module = super().__getitem__(name)

@@ -169,7 +169,7 @@ def _lattice_optimum(
 def worth(
     case: Case, names: Sequence[str], model: mdpdice.Network | mdpdice.Lattice, policies: list[mdpdice.Policy]
 ) -> mdpdice.Solution:
-    """Tell what policies are worth; that of one solution on a lattice was proved with its value."""
+    """Evaluate policies; the value of one solution on a lattice was proved with its value."""
     rule = policies[0].rule
     if len(set(names)) == 1 and isinstance(rule, mdpdice.Solution):
         return rule
