@@ -1,7 +1,8 @@
 """A turn of Pass the Pigs: two pigs are thrown, and a pig on either side loses the turn.
 
-The six ways in which a pig falls have the frequencies of 11,954 throws, in thousandths (J. C. Kern, Pig Data and Bayesian
-Inference on Multinomial Probabilities, Journal of Statistics Education 14(3), 2006).  Pigs that touch are left out.
+The six ways in which a pig falls have the frequencies of 11,954 throws, in thousandths (J. C. Kern, Pig Data and
+Bayesian Inference on Multinomial Probabilities, Journal of Statistics Education 14(3), 2006).  Pigs that touch are left
+out.
 """
 
 import attrs

@@ -86,7 +86,7 @@ def test_ratings(run):
         args = [str(arg) for arg in ("play", *THREES, "--seed", 3, *more)]
         text = CliRunner().invoke(main, args, input="?\nq\n", prog_name="mdpdice").output
         thrown = tuple(map(int, re.findall(r"\d", text.partition("roll ")[2].partition("\n")[0])))
-        listed = text.partition("leaves):\n")[2].partition("You left")[0].splitlines()
+        listed = text.partition("quits):\n")[2].partition("You left")[0].splitlines()
         rated = [float(re.split(r"\s{2,}", line[2:])[1]) for line in listed]
         worth = solve(Threes(dice=2), sense=best.__name__).value(At(thrown, points=0))
         assert best(rated) == pytest.approx(worth)

@@ -355,7 +355,7 @@ def test_long_sums_are_flat_and_deep_nests_are_refused():
         (lambda: G.x // G.y, "a positive int only"),
         (lambda: G.x % -3, "a positive int only"),
         (lambda: (G.x * 0.5) // 2, "a whole number is divided"),
-        (lambda: G.x + "a", "'a' is no number"),
+        (lambda: G.x + "a", "'a' is not a number"),
         (lambda: G.x == None, "None is not a number"),  # noqa: E711
         (lambda: G.x + math.nan, "numbers are finite"),
         (lambda: G.x < math.inf, "numbers are finite"),
@@ -366,7 +366,7 @@ def test_long_sums_are_flat_and_deep_nests_are_refused():
         (lambda: most([G.x, G.y]), "write most(*values)"),
         (lambda: table([], G.x), "empty sequence"),
         (lambda: table(G.x, 3), "takes a list or tuple"),
-        (lambda: table(["a"], G.x), "'a' is no number"),
+        (lambda: table(["a"], G.x), "'a' is not a number"),
         (lambda: table([1, 2], G.x * 0.5), "is not a whole number"),
         (lambda: (G.x + G.y).evaluate({"x": 1}), "counter 'y' has no value"),
         (lambda: (G.x + G.y).evaluate({"x": np.arange(3)}), "counter 'y' has no value"),
