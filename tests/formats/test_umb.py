@@ -23,52 +23,18 @@ from hypothesis import HealthCheck, given, settings
 
 from mdpdice import Game, Reach, Total, UntilReward, decide, end, explore, go, roll, solve
 from mdpdice.cli import main
-from mdpdice.errors import CorruptFileError, MdpDiceError, MissingPackageError, UnsupportedError
-from mdpdice.formats import Model, read_file, read_umb, write_drn, write_umb
+from mdpdice.errors import CorruptFileError, MdpDiceError, UnsupportedError
+from mdpdice.formats import Model, read_umb, write_drn, write_umb
 from mdpdice.games.farkle import KcdFarkle
 from mdpdice.games.pig import Piglet, PigTurn
 
-try:
-    import umbi
-except ModuleNotFoundError:
-    umbi = None
-needs_umbi = pytest.mark.skipif(umbi is None, reason="the package umbi is not there; it needs Python 3.12")
+umbi = pytest.importorskip("umbi", reason="the package umbi is not there; it needs Python 3.12")
 RARELY = settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 MODELS = [
     name
     for name in reference_models.names()
     if name not in ("gym_frozenlake4x4/3", "gym_cliffwalking/3") and "taxi" not in name and "N100" not in name
 ]
-
-
-# --- without the package -----------------------------------------------------------
-
-
-def test_without_umbi_the_error_names_the_package_and_python(tmp_path: Path, monkeypatch) -> None:
-    monkeypatch.setitem(sys.modules, "umbi", None)
-    (tmp_path / "x.umb").write_bytes(b"")
-    for call in (
-        lambda: read_umb(tmp_path / "x.umb"),
-        lambda: read_file(tmp_path / "x.umb"),
-        lambda: write_umb(explore(PigTurn(cap=6)), tmp_path / "y.umb"),
-    ):
-        with pytest.raises(MissingPackageError, match=r"umbi, which needs Python 3\.12 .* 'mdpdice\[umb\]'") as caught:
-            call()
-        assert caught.value.package == "umbi"
-    assert not (tmp_path / "y.umb").exists()
-
-
-@pytest.mark.skipif(sys.version_info >= (3, 12), reason="this Python can have umbi")
-def test_a_python_without_umbi_says_which_has_it(tmp_path: Path) -> None:
-    with pytest.raises(MissingPackageError, match=r"Python 3\.12"):
-        write_umb(explore(PigTurn(cap=6)), tmp_path / "x.umb")
-
-
-def test_the_command_line_says_it_too(tmp_path: Path, monkeypatch) -> None:
-    monkeypatch.setitem(sys.modules, "umbi", None)
-    result = CliRunner().invoke(main, ["export", "pig-turn", "-p", "cap=6", "--to", str(tmp_path / "x.umb")])
-    assert (result.exit_code, "Python 3.12" in result.output) == (1, True)
-    assert list(tmp_path.iterdir()) == []
 
 
 # --- round trips -------------------------------------------------------------------
@@ -87,7 +53,6 @@ def same(one: Model, other: Model) -> bool:
     )
 
 
-@needs_umbi
 @pytest.mark.parametrize("name", MODELS)
 def test_every_property_of_the_models_survives(name: str, tmp_path: Path, tools) -> None:
     case = reference_models.load(name, exact=True)
@@ -105,7 +70,6 @@ def test_every_property_of_the_models_survives(name: str, tmp_path: Path, tools)
     assert [values[state] + found.shift for state in found.node[network.state_node]] == case.exact
 
 
-@needs_umbi
 @RARELY
 @given(game=acyclic_games(discounts=(1, Fraction(9, 10))))
 def test_random_games_keep_their_exact_values(game, tmp_path: Path, tools) -> None:
@@ -115,7 +79,6 @@ def test_random_games_keep_their_exact_values(game, tmp_path: Path, tools) -> No
     tools.same_at_every_node(network, found, back)
 
 
-@needs_umbi
 @RARELY
 @given(table=tables())
 def test_random_processes_with_cycles_keep_their_exact_values(table, tmp_path: Path, tools) -> None:
@@ -125,7 +88,6 @@ def test_random_processes_with_cycles_keep_their_exact_values(table, tmp_path: P
     tools.same_at_every_node(network, found, back)
 
 
-@needs_umbi
 def test_states_keep_their_names(tmp_path: Path) -> None:
     states = {0: decide({"a": roll({"x": 1, (1, 2): 2}, go), "b": end(1)}), "x": end(3), (1, 2): decide({"c": end(5)})}
     network = explore(Game.of(start=0, node=states.__getitem__))
@@ -139,7 +101,6 @@ def test_states_keep_their_names(tmp_path: Path) -> None:
     assert back.action(0) == solution.action(0) == "a"
 
 
-@needs_umbi
 def test_states_of_every_kind_of_game_are_named(tmp_path: Path) -> None:
     for game in (Piglet(goal=3), KcdFarkle(cap=300)):
         network = explore(game)
@@ -149,7 +110,6 @@ def test_states_of_every_kind_of_game_are_named(tmp_path: Path) -> None:
         assert sum(not str(state).startswith("#") for state in model.states) == network.n_states
 
 
-@needs_umbi
 def test_a_game_of_two_players_keeps_both(tmp_path: Path, tools) -> None:
     network = explore(Piglet(goal=3))
     found = write_umb(network, tmp_path / "x.umb")
@@ -159,7 +119,6 @@ def test_a_game_of_two_players_keeps_both(tmp_path: Path, tools) -> None:
     tools.same_at_every_node(network, found, attrs.evolve(model, states=None).network())
 
 
-@needs_umbi
 def test_a_horizon_is_unrolled(tmp_path: Path, tools) -> None:
     network = attrs.evolve(explore(PigTurn(cap=12)), horizon=3)
     found = write_umb(network, tmp_path / "x.umb")
@@ -168,7 +127,6 @@ def test_a_horizon_is_unrolled(tmp_path: Path, tools) -> None:
     tools.same_at_every_node(network, found, attrs.evolve(model, states=None).network())
 
 
-@needs_umbi
 def test_longer_rationals_have_more_bits(tmp_path: Path) -> None:
     tiny = Fraction(1, 3**200)
     game = Game.of(start=0, node=lambda s: end(7**150) if s else roll({1: tiny, 2: 1 - tiny}, go))
@@ -180,7 +138,6 @@ def test_longer_rationals_have_more_bits(tmp_path: Path) -> None:
     assert not (tmp_path / "y.umb").exists()
 
 
-@needs_umbi
 def test_doubles_are_the_floats_or_what_they_are_printed_as(tmp_path: Path) -> None:
     game = Game.of(start=0, node=lambda s: end("1/10") if s else roll({1: Fraction(1, 10), 2: Fraction(9, 10)}, go))
     found = write_umb(explore(game), tmp_path / "x.umb", exact=False)
@@ -193,7 +150,6 @@ def test_doubles_are_the_floats_or_what_they_are_printed_as(tmp_path: Path) -> N
         write_umb(small, tmp_path / "x.umb", exact=False)
 
 
-@needs_umbi
 def test_what_is_not_packed_and_what_xz_packs_is_read(tmp_path: Path) -> None:
     found = write_umb(explore(PigTurn(cap=6)), tmp_path / "x.umb")
     plain = gzip.decompress((tmp_path / "x.umb").read_bytes())
@@ -202,7 +158,6 @@ def test_what_is_not_packed_and_what_xz_packs_is_read(tmp_path: Path) -> None:
         assert same(read_umb(tmp_path / "y.umb"), found.model)
 
 
-@needs_umbi
 def test_start_is_chosen_as_everywhere(tmp_path: Path) -> None:
     network = explore(PigTurn(cap=6))
     write_umb(network, tmp_path / "x.umb")
@@ -216,7 +171,6 @@ def test_start_is_chosen_as_everywhere(tmp_path: Path) -> None:
     assert whole == pytest.approx((first + second) / 2)
 
 
-@needs_umbi
 def test_the_command_line_exports_and_imports(tmp_path: Path) -> None:
     path = str(tmp_path / "pig.umb")
     written = CliRunner().invoke(main, ["export", "pig-turn", "-p", "cap=12", "--to", path])
@@ -290,7 +244,6 @@ def small(**changes) -> dict[str, bytes]:
     } | changes
 
 
-@needs_umbi
 def test_rewards_of_states_choices_and_branches_are_added(tmp_path: Path) -> None:
     pack(small(), tmp_path / "x.umb")
     model = read_umb(tmp_path / "x.umb")
@@ -300,7 +253,6 @@ def test_rewards_of_states_choices_and_branches_are_added(tmp_path: Path) -> Non
     assert solve(model.network(), Reach(model.labelled("Goal 1"))).value() == 0.75
 
 
-@needs_umbi
 def test_files_that_need_not_be_there_have_their_defaults(tmp_path: Path) -> None:
     # One choice for every state, one branch for every choice, and no reward.
     changes = {"#players": 0, "#choices": 3, "#branches": 3}
@@ -317,7 +269,6 @@ def test_files_that_need_not_be_there_have_their_defaults(tmp_path: Path) -> Non
     assert (model.kind, model.target.tolist(), list(model.rewards["Cost!"])) == ("dtmc", [1, 2, 2], [0, 0, 0])
 
 
-@needs_umbi
 @pytest.mark.parametrize(
     ("changes", "what"),
     [
@@ -335,7 +286,6 @@ def test_other_models_are_refused_by_name(changes, what: str, tmp_path: Path) ->
         read_umb(tmp_path / "x.umb")
 
 
-@needs_umbi
 def test_a_transition_system_without_probabilities_is_refused(tmp_path: Path) -> None:
     members = small()
     index = json.loads(members["index.json"])
@@ -385,7 +335,6 @@ DAMAGE = {
 }
 
 
-@needs_umbi
 @pytest.mark.parametrize("name", DAMAGE)
 def test_damage_is_named(name: str, tmp_path: Path) -> None:
     changes, field = DAMAGE[name]
@@ -395,7 +344,6 @@ def test_damage_is_named(name: str, tmp_path: Path) -> None:
     assert field in caught.value.field
 
 
-@needs_umbi
 def test_nothing_is_printed_about_damage(tmp_path: Path) -> None:
     pack(small(system={"#states": "three"}), tmp_path / "x.umb")
     code = f"import mdpdice.formats as f; f.read_umb({str(tmp_path / 'x.umb')!r})"
@@ -405,7 +353,6 @@ def test_nothing_is_printed_about_damage(tmp_path: Path) -> None:
     assert "validation error\n{" not in run.stderr
 
 
-@needs_umbi
 def test_states_whose_variables_are_equal_have_numbers(tmp_path: Path) -> None:
     pack(small(**{"valuations/states/valuations.bin": bytes([1, 2, 1])}), tmp_path / "x.umb")
     model = read_umb(tmp_path / "x.umb")
@@ -413,7 +360,6 @@ def test_states_whose_variables_are_equal_have_numbers(tmp_path: Path) -> None:
     assert model.labelled("Goal 1") == [2]
 
 
-@needs_umbi
 def test_texts_of_actions_that_overlap_are_damage(tmp_path: Path) -> None:
     write_umb(explore(PigTurn(cap=6)), tmp_path / "x.umb")
     members = unpacked(tmp_path / "x.umb")
@@ -428,7 +374,6 @@ def test_texts_of_actions_that_overlap_are_damage(tmp_path: Path) -> None:
         read_umb(tmp_path / "y.umb")
 
 
-@needs_umbi
 def test_files_that_unpack_to_more_than_there_is_room_for_are_refused(tmp_path: Path, monkeypatch) -> None:
     monkeypatch.setattr("mdpdice.formats.umb._MOST", 1 << 20)
     for pack_ in (gzip.compress, lzma.compress):
@@ -437,7 +382,6 @@ def test_files_that_unpack_to_more_than_there_is_room_for_are_refused(tmp_path: 
             read_umb(tmp_path / "x.umb")
 
 
-@needs_umbi
 def test_any_end_that_is_missing_is_noticed(tmp_path: Path) -> None:
     write_umb(explore(PigTurn(cap=6)), tmp_path / "x.umb")
     packed = (tmp_path / "x.umb").read_bytes()
@@ -479,7 +423,6 @@ def damaged(members: dict[str, bytes], rng: random.Random) -> dict[str, bytes]:
     return found
 
 
-@needs_umbi
 def test_a_damaged_file_is_an_error_of_the_library(tmp_path: Path) -> None:
     rng = random.Random(15)
     write_umb(explore(PigTurn(cap=6)), tmp_path / "a.umb", labels={"low": [0]})
@@ -509,7 +452,6 @@ def test_a_damaged_file_is_an_error_of_the_library(tmp_path: Path) -> None:
     assert refused > 450
 
 
-@needs_umbi
 def test_a_file_of_another_format_is_no_umb(tmp_path: Path) -> None:
     write_drn(explore(PigTurn(cap=6)), tmp_path / "x.umb")
     with pytest.raises(CorruptFileError):
