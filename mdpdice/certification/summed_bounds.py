@@ -98,6 +98,7 @@ class _Costs:
     off: Floats
 
     @staticmethod
+    @np.errstate(over="ignore", invalid="ignore")  # what overflows proves nothing
     def of(replies: inequalities.Replies, here: Floats, before: Floats) -> _Costs:
         source, dst = replies.source, replies.dst
         ahead = np.where(replies.chance[source], here[dst], before[dst])

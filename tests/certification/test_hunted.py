@@ -8,7 +8,7 @@ from fractions import Fraction
 import pytest
 from helpers.policy_enumeration import CHANCE, END, MAX, MIN, network
 
-from mdpdice import PayoffAtLeast, Reach, Solution, Status, Total, UntilReward, solve
+from mdpdice import Game, PayoffAtLeast, Reach, Solution, Status, Total, UntilReward, decide, end, solve
 from mdpdice.errors import NotConvergedError, UnsupportedError
 
 SOLVERS = ["value-iteration", "policy-iteration", "linear-programming", "exact"]
@@ -184,3 +184,9 @@ def test_an_exact_solution_is_read_to_the_last_digit(tmp_path) -> None:
     found = solve(net, solver="exact")
     found.save(tmp_path / "a")
     assert Solution.load(tmp_path / "a", net).nodes.values.tolist() == found.nodes.values.tolist()
+
+
+def test_a_value_near_the_largest_float_is_found_without_a_word_of_numpy():
+    solution = solve(Game.of(start=0, node=lambda s: decide({"a": end(1e308)})))
+    assert solution.status is Status.EXACT
+    assert solution.value() == 1e308
