@@ -183,7 +183,7 @@ def test_positions_as_the_public_program_takes_them(text):
         ("___/___/___ ___/___/__", "two boards"),
         ("7 ___/___/___ ___/___/___", "'7' is no die"),
         ("_ ___/___/___ ___/___/___", "'_' is no die"),
-        ("___/___/___ ___/_0_/___", "'_0_' is no row"),
+        ("___/___/___ ___/_0_/___", "'_0_' is not a row"),
         ("111/111/111 ___/___/___", "the game is over"),
         ("___/___/___ 111/111/111", "the game is over"),
     ],

@@ -155,7 +155,7 @@ def test_at_first_only_grades_count():
     ("names", "dice", "left", "message"),
     [
         ((), (1, 2, 3, 4, 5), 0, "no combination is open"),
-        (("chance",), (1, 2, 3, 4, 5), 0, "no combination"),
+        (("chance",), (1, 2, 3, 4, 5), 0, "not a combination"),
         (("pair",), (1, 2, 3, 4), 0, "5 dice"),
         (("pair",), (1, 2, 3, 4, 5), 3, "0 to 2"),
     ],

@@ -133,7 +133,7 @@ def test_parameters():
     assert School().open == School(open="all").open == COMBINATIONS
     assert School(open=("all",)).open == COMBINATIONS  # as the command line splits it
     assert School(open="Trash, Grade 1").open == ("grade-1", "trash")
-    with pytest.raises(GameError, match="no combination"):
+    with pytest.raises(GameError, match="not a combination"):
         School(open=(1, 2))
     for wrong in ("", "-", ()):
         with pytest.raises(GameError, match="one turn at least"):

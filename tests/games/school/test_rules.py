@@ -56,7 +56,7 @@ def test_names():
     assert [combination_named(name.upper().replace("-", " ")) for name in COMBINATIONS] == list(COMBINATIONS)
     assert combination_named("Two_Pairs") == "two-pairs"
     assert combinations_named(["trash", "Grade2"]) == ("grade-2", "trash")
-    with pytest.raises(GameError, match="no combination; choose one of grade-1"):
+    with pytest.raises(GameError, match="not a combination; choose one of grade-1"):
         combination_named("yahtzee")
     with pytest.raises(GameError, match="pair is named twice"):
         combinations_named(["pair", "Pair"])

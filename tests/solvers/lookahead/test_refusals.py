@@ -92,7 +92,7 @@ def ranged(node, low=-1, high=1, guess=0.0):
 @pytest.mark.parametrize("guess", [1.5, -1.0001, math.nan, math.inf, "much", None])
 def test_an_estimate_outside_its_range(guess):
     game = ranged(lambda state: decide({"on": go("next")}), guess=guess)
-    with pytest.raises(GameError, match=r"estimate\(\) gives .* payoff_range, \[-1, 1\]") as caught:
+    with pytest.raises(GameError, match=r"estimate\(\) returns .* payoff_range, \[-1, 1\]") as caught:
         solve(game, solver=Lookahead(depth=1))
     assert caught.value.state == "next"
 
