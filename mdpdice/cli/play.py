@@ -50,7 +50,12 @@ _KEYS = {"state": "state", "choice": "action", "roll": "outcome", "reward": "rew
 )
 @click.option("--review", is_flag=True, help="Show at the end what every decision of a human lost.")
 @click.option("--record", type=NewFile(path_type=Path), metavar="FILE", help="Record all that happens in this file.")
-@click.option("--replay", type=click.Path(True), metavar="FILE", help="Play a record of --record or of a page again.")
+@click.option(
+    "--replay",
+    type=click.Path(True, dir_okay=False),
+    metavar="FILE",
+    help="Play a record of --record or of a page again.",
+)
 @solver_option
 def play(
     case: Case, seats: str, seed: int | None, rounds: int, review: bool, record: Path | None, replay: Any, solver: str
@@ -62,12 +67,13 @@ def play(
 
     Exit status: 0 played or left, 2 wrong usage.
     """
-    told = {} if replay is None else _read(case, Path(replay))
-    names, rounds = split_seats(told.get("seats", seats)), int(told.get("rounds", rounds))
-    seed = int(told.get("seed", random.SystemRandom().randrange(10**6) if seed is None else seed))
+    told: dict[str, Any] = {} if replay is None else _read(case, Path(replay))
+    names, rounds = split_seats(told.get("seats", seats)), told.get("rounds", rounds)
+    seed = random.SystemRandom().randrange(10**6) if seed is None else seed
+    seed = int(told.get("seed", seed))
     match = Match(case, names, seed, rounds, lambda seats, say: Table(case, seats, solver, seed, None, say))
     if told:
-        match.follow(iter(json.loads(told["moves"])), symmetric="# Written by a page" in told)
+        match.follow(told["moves"], symmetric="# Written by a page" in told)
     left = False
     try:
         for at in range(rounds):
@@ -89,14 +95,20 @@ def play(
     return Answer({**data, "events": match.events, **reviewed}, ())  # people have read it during the play
 
 
-def _read(case: Case, path: Path) -> dict[str, str]:
+def _read(case: Case, path: Path) -> dict[str, Any]:
     """Return the head of a record, which is refused where a parameter differs."""
-    head = path.read_text(encoding="utf-8").partition("\n\n")[0].splitlines()
+    wrong = f"{path} is not a record of this game"
+    try:
+        head = path.read_text(encoding="utf-8").partition("\n\n")[0].splitlines()
+        told: dict[str, Any] = {key: text for key, _, text in (line.partition(": ") for line in head)}
+        told |= {"seed": int(told["seed"]), "rounds": int(told.get("rounds", 1)), "seats": str(told["seats"])}
+        told["moves"] = iter(json.loads(told["moves"]))
+    except (KeyError, TypeError, ValueError) as error:
+        raise click.UsageError(wrong) from error
     given = {f"parameter: {key}={show(value)}" for key, value in case.given.items()}
     others = [line for line in head if line.startswith("parameter: ") and line not in given]
-    told = dict(line.partition(": ")[::2] for line in head)
-    if others or not told.keys() >= {"seats", "seed", "moves"}:
-        raise click.UsageError("; it has ".join([f"{path} is not a record of this game", *others]))
+    if others:
+        raise click.UsageError("; it has ".join([wrong, *others]))
     return told
 
 

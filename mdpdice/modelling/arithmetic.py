@@ -54,7 +54,7 @@ class Arithmetic:
 
 def _sum(*terms: Any, sign: int = 1) -> Dist[Any]:
     from mdpdice.modelling.dice import with_numbers
-    from mdpdice.modelling.distribution import product
+    from mdpdice.modelling.distribution import certainly, product
 
-    both = product(*(with_numbers({term: 1} if isinstance(term, Real | Decimal) else term) for term in terms))
+    both = product(*(with_numbers(certainly(term) if isinstance(term, Real | Decimal) else term) for term in terms))
     return both.map(lambda pair: pair[0] + sign * pair[1])

@@ -308,11 +308,12 @@ def _misfit(then: Any, *outcomes: Any) -> str | None:
     try:
         inspect.signature(then).bind(*outcomes)
     except TypeError as error:
-        got, remedy = f"one outcome, here {outcomes[0]!r}", "lambda k: go(k)"
+        first: Any = outcomes[0]
+        got, remedy = f"one outcome, here {first!r}", "lambda k: go(k)"
         if len(outcomes) > 1:
             got, remedy = f"{len(outcomes)} outcomes, here {outcomes}", "lambda a, b: go(a + b)"
-        elif isinstance(outcomes[0], tuple):
-            got = f"one outcome, here the tuple {outcomes[0]}"
+        elif isinstance(first, tuple):
+            got = f"one outcome, here the tuple {first}"
             remedy = "lambda dice: go(sum(dice)), or roll(d6, d6, lambda a, b: ...)"
         return f"`then` of roll() gets {got} ({error}); write {remedy}"
     except ValueError:

@@ -69,10 +69,14 @@ def test_a_record_that_does_not_fit_is_refused(tmp_path: Path) -> None:
         (text.replace("moves: [", "moves: [9,"), "there is no move 9"),
         (re.sub(r"moves: .*", "moves: []", text), "there is no move null"),
         (re.sub(r"moves: .*\n", "", text), "not a record of this game"),
+        (re.sub(r"moves: .*", "moves: [0,", text), "not a record of this game"),
+        (re.sub(r"moves: .*", "moves: 0", text), "not a record of this game"),
+        (re.sub(r"seed: .*", "seed: x", text), "not a record of this game"),
     ):
         assert given != text
         other.write_text(given, encoding="utf-8")
         result = CliRunner().invoke(main, ["play", "pig-turn", "--replay", str(other)])
+        assert isinstance(result.exception, SystemExit)
         assert result.exit_code != 0
         assert words in result.output
 
