@@ -14,7 +14,7 @@ from mdpdice.errors import GameError
 from mdpdice.modelling.distribution import Dist
 from mdpdice.modelling.equality import Getter, as_tuple, no_parts, parts
 from mdpdice.modelling.expressions import Expr
-from mdpdice.modelling.game import Chance, Conditional, Decide, End, Go, Node, Option, PassTo, Unavailable
+from mdpdice.modelling.game import Chance, Conditional, Decide, End, Go, Node, Option, PassTo, Unavailable, Uncertain
 
 # Of these every value is a sound part of a state; for any other type the value is looked at.
 _ATOMS: frozenset[type] = frozenset({int, str, bool, bytes, Fraction, type(None)})
@@ -84,7 +84,7 @@ def _named_values(found: Any) -> Iterator[tuple[str, Any]]:
     todo = [found]
     while todo:
         one = todo.pop()
-        if isinstance(one, Decide | Chance):
+        if isinstance(one, Decide | Chance | Uncertain):
             todo += reversed(one.options if isinstance(one, Decide) else one.edges)
         elif isinstance(one, Conditional):
             todo += [one.otherwise, one.then]

@@ -1,7 +1,7 @@
 """The modelling language: a game is a start state and a function from states to nodes.
 
 A node says what happens in a state: the play ends, chance moves, or a player decides.  The makers `end`, `go`,
-`pass_to`, `roll`, `chance`, `when` and `decide` build nodes; `mdpdice.explore` calls them for every state that can be
+`pass_to`, `roll`, `uncertain`, `chance`, `when` and `decide` build nodes; `mdpdice.explore` calls them for every state that can be
 reached and compiles the answers into a `mdpdice.networks.network.Network`.
 
 >>> from mdpdice import Game, Node, decide, end, go, roll, d6
@@ -41,19 +41,21 @@ from mdpdice.modelling.nodes import (
     Option,
     PassTo,
     Unavailable,
+    Uncertain,
     chance,
     decide,
     end,
     go,
     pass_to,
     roll,
+    uncertain,
     when,
 )
 from mdpdice.modelling.sense import Sense
 
 __all__ = [
     "Chance", "ClassicMDP", "Conditional", "Decide", "Edge", "End", "Game", "Go", "Node", "Option", "PassTo",
-    "Unavailable", "chance", "decide", "end", "go", "pass_to", "roll", "when",
+    "Unavailable", "Uncertain", "chance", "decide", "end", "go", "pass_to", "roll", "uncertain", "when",
 ]  # fmt: skip
 
 Number: TypeAlias = int | float | Fraction

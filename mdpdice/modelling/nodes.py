@@ -106,6 +106,25 @@ class Chance(Edge[S_co]):
         return f"roll({self.dist!r}, ...)"
 
 
+class Uncertain(Edge[S_co]):
+    """Nature picks one of several rolls; made by `uncertain`."""
+
+    __slots__ = ("against", "edges")
+    reward, updates = 0, ()
+
+    def __init__(self, edges: tuple[Chance[S_co], ...], against: str) -> None:
+        self.edges = edges
+        self.against = against
+
+    @property
+    def actions(self) -> list[str]:
+        """Names of the rolls."""
+        return [f"die {number}" for number in range(1, len(self.edges) + 1)]
+
+    def __repr__(self) -> str:
+        return f"uncertain({', '.join(repr(edge.dist) for edge in self.edges)}, ...)"
+
+
 class Unavailable(Option[Never]):
     """An option that cannot be taken; made by `when` with a false condition."""
 
@@ -299,6 +318,47 @@ def roll(dist: Dist[Any], then: Any, *more: Any, reward: Number | Expr = 0) -> E
         if (wrong := _misfit(then, *(dist.outcomes[0] if more else dist.outcomes[:1]))) is None:
             raise
         raise GameError(wrong, value=then) from error
+
+
+def uncertain(
+    *dists: Dist[T], then: Callable[[T], Edge[S]], reward: Number | Expr = 0, against: str = "mover"
+) -> Edge[S]:
+    """Let nature pick one of several distributions, which is rolled; every time again, and against a player.
+
+    What is worth most to a player whom nature opposes is what can be had for sure.  Nature's choice is no decision
+    of a player: it takes no step, and its node in a network has no state.  Its actions are ``"die 1"``, ``"die 2"``, ...
+
+    Parameters
+    ----------
+    *dists : Dist
+        What may be rolled.
+    then, reward
+        As for `roll`.
+    against : {"mover", "starter"}
+        Whom nature opposes: who is to move (the player of the decision whose option this is), or always player 0.
+        With `pass_to` it opposes who is to move.
+
+    Raises
+    ------
+    GameError
+        There is no distribution, or `against` is something else; and as for `roll`.
+
+    Examples
+    --------
+    >>> from mdpdice import Dist, Game, d6, decide, end, go, solve, uncertain
+    >>> loaded = Dist({1: 2, 2: 1, 3: 1, 4: 1, 5: 1, 6: 1})
+    >>> pig = Game.of(start=0, node=lambda p: end(p) if p >= 100 else decide({
+    ...     "hold": end(p),
+    ...     "roll": uncertain(d6, loaded, then=lambda k: end() if k == 1 else go(p + k)),
+    ... }))
+    >>> round(solve(pig).value(), 12)
+    4.426369964896
+    """
+    __tracebackhide__ = True
+    if not dists or against not in ("mover", "starter"):
+        msg = "uncertain() takes distributions, then=..., and against='mover' or against='starter'"
+        raise GameError(msg, value=against)
+    return Uncertain(tuple(cast("Chance[S]", roll(dist, then, reward=reward)) for dist in dists), against)
 
 
 def _misfit(then: Any, *outcomes: Any) -> str | None:

@@ -250,8 +250,8 @@ def unroll(network: Network) -> Lowering | None:
     if network.horizon is None:
         return None
     n, stages = network.n_nodes, network.horizon + 1
-    decides = network.decides
-    # With none left decisions are ends.
+    decides = network.decides & ~network.nature
+    # With none left decisions are ends; nature goes on.
     degree, edges0 = np.diff(network.indptr), np.flatnonzero(~decides[network.source])
     old_edge = np.concatenate([edges0] + [np.arange(network.n_edges)] * (stages - 1))
     stage = np.repeat(np.arange(stages), [len(edges0)] + [network.n_edges] * (stages - 1))
@@ -269,7 +269,7 @@ def unroll(network: Network) -> Lowering | None:
         states=range(0),
         state_node=np.zeros(0, dtype=np.int64),
         node_state=np.full(n * stages, -1),
-        actions=list(network.actions) * (stages - 1),
+        actions=[*actions_of(network, edges0), *list(network.actions) * (stages - 1)],
         exact_payoffs={k * n + at: x for k in range(stages) for at, x in network.exact_payoffs.items()},
     )
     return Lowering(lowered, np.arange(n * stages), old_edge, stages=stages)
