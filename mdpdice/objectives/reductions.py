@@ -16,7 +16,7 @@ import numpy as np
 from mdpdice.lattices.lattice import Lattice
 from mdpdice.modelling.sense import Sense
 from mdpdice.networks.arrays import moved_numbers, split_exact
-from mdpdice.networks.network import Bools, Floats, Ints, Kind, Network, edge_fields
+from mdpdice.networks.network import Bools, Floats, Ints, Kind, Network, actions_of, edge_fields
 
 _OTHER_SIDE = np.array([Kind.END, Kind.MIN, Kind.MAX, Kind.CHANCE], dtype=np.uint8)
 M = TypeVar("M", Network, Lattice)
@@ -74,6 +74,10 @@ class Lowering:
         """Lift exact values, one row per stage; infinite ones are floats."""
         sign = 1 if self.scale > 0 else -1
         places = list(zip(self.node.tolist(), (sign * self._infinity).tolist(), strict=True))
+        if self.stages:
+            size = len(places) // self.stages
+            rows = [rows[0][first : first + size] for first in range(0, len(places), size)]
+            places = places[:size]
         return [[sign * row[node] + self.shift if node >= 0 else infinite for node, infinite in places] for row in rows]
 
     def bounds(self, lower: Floats, upper: Floats) -> tuple[Floats, Floats]:
