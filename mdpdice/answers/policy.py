@@ -434,14 +434,12 @@ def _options(network: Network, node: int) -> Iterator[tuple[Hashable, int]]:
 def _same_names(old: Network, new: Network) -> tuple[Ints, Ints]:
     """Node of `old` for every decision of `new`, and edge of `old` (or -1) for every edge of a decision."""
     nodes, edges = np.full(new.n_nodes, -1), np.full(new.n_edges, -1)
-    # Nature's choices have no names, and come in the same order if the states do.
-    picks = np.flatnonzero(new.nature), np.flatnonzero(old.nature)
-    same = dict(zip(*map(np.ndarray.tolist, picks), strict=False)) if len(picks[0]) == len(picks[1]) else {}
+    picks = iter(np.flatnonzero(old.nature).tolist())  # without names, in the order of the states
     for node in np.flatnonzero(new.decides).tolist():
         state = new.state_of(node)
-        if state is None and node not in same:
+        before = next(picks, None) if state is None else old.node_of(state)
+        if before is None:
             raise GameError("a decision without a state of its own has no counterpart", state=new.describe(node))
-        before = same[node] if state is None else old.node_of(state)
         if not old.decides[before]:
             raise UnknownStateError("this state has no decision where the policy comes from", state=state)
         nodes[node] = before

@@ -24,7 +24,6 @@ from mdpdice.exploration.traversal import (
     END_KIND,
     MAX_KIND,
     MIN_KIND,
-    Nature,
     Traversal,
     dead_end_error,
     whole_weights,
@@ -75,9 +74,9 @@ class _CoreTraversal(Traversal[dict[str, Any]]):
         kind = type(node)
         if kind is _Lottery:
             self._write_row(CHANCE_KIND, *node)
-        elif kind is Nature:
-            player, keys = self._picks(node)
-            self._write_row(player, [(key, -1, -1, -1) for key in keys], [], 0)
+        elif kind is Uncertain:
+            inside = [(self._inside(self._lottery(one)), -1, -1, -1) for one in node.edges]
+            self._write_row(self._nature(node), inside, [], 0)
         elif kind is Decide:
             self._write_decision(node)
         elif kind is Chance:
@@ -85,7 +84,7 @@ class _CoreTraversal(Traversal[dict[str, Any]]):
         elif kind is End:
             self.payoffs[len(self.kinds)] = self._number(node.payoff, "payoff")
             self._write_row(END_KIND, [], [], 0)
-        elif kind is Go or kind is PassTo or kind is Uncertain:
+        elif kind is Go or kind is PassTo:
             self._write_row(CHANCE_KIND, [self._leaf(node, -1)], [1], 1)
         elif kind is Conditional:
             self._write_switch(node)

@@ -32,7 +32,6 @@ from mdpdice.exploration.traversal import (
     END_KIND,
     MAX_KIND,
     MIN_KIND,
-    Nature,
     Traversal,
     dead_end_error,
     whole_weights,
@@ -146,15 +145,15 @@ class _FlatTraversal(Traversal[Network]):
             self._write_decision(node)
         elif kind is tuple:
             self._append(CHANCE_KIND, *node)
-        elif kind is Nature:
-            self._append(*self._picks(node), [], None)
+        elif kind is Uncertain:
+            self._append(self._nature(node), [self._inside(self._lottery(one)) for one in node.edges], [], None)
         elif kind is Chance:
             keys, nums, rewards = self._lottery(node)
             self._append(CHANCE_KIND, keys, nums, rewards)
         elif kind is End:
             self.payoffs[len(self.kinds)] = finite_number(node.payoff, "payoff")
             self._append(END_KIND, [], [], None)
-        elif kind is Go or kind is PassTo or kind is Uncertain:
+        elif kind is Go or kind is PassTo:
             key = self._edge(node)
             rewards = {0: finite_number(node.reward, "reward")} if node.reward != 0 else None
             self._append(CHANCE_KIND, [key], [1], rewards)

@@ -17,7 +17,7 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from fractions import Fraction
 from itertools import islice
 from operator import eq
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
@@ -28,7 +28,7 @@ from mdpdice.exploration.runaway import runaway
 from mdpdice.memory import available_bytes, used_bytes
 from mdpdice.modelling.asking import ask, raised_error
 from mdpdice.modelling.checks import check_state, hashing_error, not_an_edge_error
-from mdpdice.modelling.distribution import Dist
+from mdpdice.modelling.distribution import Dist, certainly
 from mdpdice.modelling.equality import collision_error, same_kind
 from mdpdice.modelling.game import Chance, Conditional, End, Game, Go, PassTo, Uncertain
 from mdpdice.modelling.number import count, exact_discount, finite_number
@@ -44,18 +44,12 @@ MAX_STATES = 10_000_000
 """The limit of states unless the user gives another one."""
 RUNAWAY = 1_000_000
 """States from which one is looked for."""
+_SURE = certainly(0)
 _CHECK_EVERY = 1 << 15  # edges between two looks at the limits
 _LOOK_EVERY = 0.1  # seconds between two, where states take long
 _EDGE_BYTES = 60
 _STATE_BYTES = 300
 _FINISHING_BYTES = 60  # per edge and node, while the arrays are put together
-
-
-class Nature(NamedTuple):
-    """What nature picks among, and the player of the decision that it belongs to."""
-
-    edge: Uncertain[Any]
-    mover: int
 
 
 class Traversal(abc.ABC, Generic[R]):
@@ -92,9 +86,10 @@ class Traversal(abc.ABC, Generic[R]):
         self.defects = 0
         self.worst_defect: tuple[Fraction, Any] = (Fraction(0), None)
         self.flips = False
-        self.mover = 0  # who decides in the state that is written
-        self.nature: list[int] = []  # inline rows of nature, and what they hold, written after the row at hand
-        self.pending: list[tuple[int, Any]] = []
+        self.natures, self.starter = 0, False  # rows where nature minimises, and whether some oppose the starter
+        self.mover = 0  # who decides in the node that is written
+        # Nodes inside the one that is written, with their inline number and who decides around them.
+        self.pending: list[tuple[int, Any, int]] = []
         self.averaged = False
 
     # --- the loop -----------------------------------------------------------
@@ -258,14 +253,14 @@ class Traversal(abc.ABC, Generic[R]):
             self.flips = True
             return self._target(edge.state) | FLIP
         if kind is Uncertain:
-            return self._inside(Nature(edge, self.mover))
+            return self._inside(edge)
         raise not_an_edge_error(edge)
 
     def _inside(self, node: Any) -> int:
         """Key of a node that is part of the one being written, and will be written after it."""
         number = len(self.inline_row)
         self.inline_row.append(-1)
-        self.pending.append((number, node))
+        self.pending.append((number, node, self.mover))
         return INLINE + number
 
     # --- rows ---------------------------------------------------------------
@@ -275,28 +270,24 @@ class Traversal(abc.ABC, Generic[R]):
         __tracebackhide__ = True
         self.state_row.append(len(self.kinds))
         self.mover = 0
-        self.write_node(node)
-        if self.pending:
-            for number, inner in self.pending:  # which grows: nature has chance nodes inside
-                self.inline_row[number] = len(self.kinds)
-                self.write_node(inner)
-            self.pending.clear()
+        self.write_node(Chance(_SURE, (node,), 0) if type(node) is Uncertain else node)
+        for number, inner, self.mover in self.pending:  # which grows
+            self.inline_row[number] = len(self.kinds)
+            self.write_node(inner)
+        self.pending.clear()
 
     @abc.abstractmethod
     def write_node(self, node: Any) -> None:
         """Write the row of a node, or of what `_inside` was given."""
 
-    def _picks(self, node: Nature) -> tuple[int, list[int]]:
-        """Kind of a row of nature, and the keys of its rolls; the rest of the row is for who asks."""
-        self.nature.append(len(self.kinds))
-        self.actions += node.edge.actions
-        self.mover = node.mover
-        kind = MAX_KIND if node.mover and node.edge.against == "mover" else MIN_KIND
-        return kind, [self._inside(self._lottery(roll)) for roll in node.edge.edges]
-
-    @abc.abstractmethod
-    def _lottery(self, node: Chance[Any]) -> Any:
-        """Edges of a chance node, as `write_node` takes them."""
+    def _nature(self, node: Uncertain[Any]) -> int:
+        """Kind of a row of nature, whose actions are noted down."""
+        self.actions += node.actions
+        self.starter |= node.against == "starter"
+        if node.victim(self.mover):
+            return MAX_KIND
+        self.natures += 1
+        return MIN_KIND
 
     @abc.abstractmethod
     def finish(self) -> R:
@@ -383,13 +374,22 @@ class Traversal(abc.ABC, Generic[R]):
 
     def assemble(self, totals: Sequence[int] | None = None) -> tuple[dict[str, Any], int]:
         """Return the fields that networks and lattices have in common, and the node of the first inline end."""
-        if self.flips and self.kinds.count(MIN_KIND) > len(self.nature):
+        if self.flips and self.kinds.count(MIN_KIND) > self.natures:
             msg = "a game uses either pass_to (payoffs seen by the mover) or player=1 (payoffs of player 0), not both"
             raise GameError(msg)
         written = self.kinds, self.degrees, self.keys, self.nums, self.state_row, self.inline_row
         rows = assemble(*written, len(self.ends), totals)
-        if self.flips and self.nature:
-            _pass_to_nature(rows, self.nature)
+        if self.flips and self.starter:
+            msg = (
+                "with pass_to a state does not say who started; keep that in the state, and write "
+                "uncertain(..., against='mover' if started else 'other')"
+            )
+            raise GameError(msg)
+        if self.flips and self.natures:
+            # The opponent of the mover picks for nature, and passes the move back.
+            picks = rows["kind"] == MIN_KIND
+            rows["kind"][picks] = MAX_KIND
+            rows["sign"][np.repeat(picks, np.diff(rows["indptr"])) ^ picks[rows["dst"]]] *= -1
         node_state = np.full(len(rows["kind"]), -1, dtype=np.int64)
         node_state[rows["state_node"]] = np.arange(len(self.states))
         return {
@@ -415,15 +415,6 @@ class Traversal(abc.ABC, Generic[R]):
             f"the largest defect is {float(defect):.3g}, in state {state!r}"
         )
         return (text,)
-
-
-def _pass_to_nature(rows: dict[str, Any], nature: list[int]) -> None:
-    """Let the opponent of the mover pick for nature, and pass the move back."""
-    kind, sign = rows["kind"], rows["sign"]
-    kind[nature] = MAX_KIND
-    picks = np.zeros(len(kind), dtype=bool)
-    picks[nature] = True
-    sign[np.repeat(picks, np.diff(rows["indptr"])) ^ picks[rows["dst"]]] *= -1
 
 
 def dead_end_error() -> DeadEndError:

@@ -121,6 +121,10 @@ class Uncertain(Edge[S_co]):
         """Names of the rolls."""
         return [f"die {number}" for number in range(1, len(self.edges) + 1)]
 
+    def victim(self, mover: int) -> int:
+        """Player whom nature opposes, where `mover` decides."""
+        return {"mover": mover, "other": 1 - mover}.get(self.against, 0)
+
     def __repr__(self) -> str:
         return f"uncertain({', '.join(repr(edge.dist) for edge in self.edges)}, ...)"
 
@@ -334,9 +338,9 @@ def uncertain(
         What may be rolled.
     then, reward
         As for `roll`.
-    against : {"mover", "starter"}
-        Whom nature opposes: who is to move (the player of the decision whose option this is), or always player 0.
-        With `pass_to` it opposes who is to move.
+    against : {"mover", "other", "starter"}
+        Whom nature opposes: who is to move (player 0, or who decides where this is an option), the other one, or
+        always player 0; with `pass_to` one of the first two.
 
     Raises
     ------
@@ -355,8 +359,8 @@ def uncertain(
     4.426369964896
     """
     __tracebackhide__ = True
-    if not dists or against not in ("mover", "starter"):
-        msg = "uncertain() takes distributions, then=..., and against='mover' or against='starter'"
+    if not dists or against not in ("mover", "other", "starter"):
+        msg = "uncertain() takes distributions, then=..., and against='mover', against='other' or against='starter'"
         raise GameError(msg, value=against)
     return Uncertain(tuple(cast("Chance[S]", roll(dist, then, reward=reward)) for dist in dists), against)
 

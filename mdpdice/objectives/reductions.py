@@ -76,8 +76,7 @@ class Lowering:
         places = list(zip(self.node.tolist(), (sign * self._infinity).tolist(), strict=True))
         if self.stages:
             size = len(places) // self.stages
-            rows = [rows[0][first : first + size] for first in range(0, len(places), size)]
-            places = places[:size]
+            rows, places = [rows[0][at : at + size] for at in range(0, len(places), size)], places[:size]
         return [[sign * row[node] + self.shift if node >= 0 else infinite for node, infinite in places] for row in rows]
 
     def bounds(self, lower: Floats, upper: Floats) -> tuple[Floats, Floats]:
