@@ -72,8 +72,7 @@ class _Replication:
         self.tabled = np.flatnonzero(varies)
         self.reward_row = np.full(len(lattice.rewards), -1, dtype=np.int64)
         self.reward_row[self.tabled] = np.arange(len(self.tabled))
-        degree = int(np.diff(lattice.indptr).max(initial=0))
-        self.todo = (np.zeros(degree + 1, dtype=np.int64), np.zeros(degree + 1, dtype=np.int64))
+        self.todo = np.zeros((2, int((~entered).sum()) + 1), dtype=np.int64)
 
     def run(self) -> Network:
         lattice = self.lattice

@@ -26,6 +26,7 @@ from mdpdice.exploration.traversal import (
     MIN_KIND,
     Traversal,
     dead_end_error,
+    placed,
     whole_weights,
 )
 from mdpdice.lattices.lattice import Lattice
@@ -101,12 +102,13 @@ class _CoreTraversal(Traversal[dict[str, Any]]):
 
     def _write_switch(self, node: Any) -> None:
         edges = []
-        for branch, guard in self._cases(node):
+        for case, guard in self._cases(node):
+            branch = placed(case)
             kind = type(branch)
             if kind is Decide or kind is Chance:
                 inner = branch if kind is Decide else self._lottery(branch)
                 edges.append((self._inside(inner), guard, -1, -1))
-            elif kind is End or kind is Go or kind is PassTo or kind is Uncertain:
+            elif kind is End or kind is Go or kind is PassTo:
                 edges.append(self._leaf(branch, guard))
             else:
                 raise not_a_node_error(_UNAVAILABLE if branch is None else branch)

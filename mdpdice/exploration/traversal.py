@@ -270,9 +270,9 @@ class Traversal(abc.ABC, Generic[R]):
         __tracebackhide__ = True
         self.state_row.append(len(self.kinds))
         self.mover = 0
-        self.write_node(Chance(_SURE, (node,), 0) if type(node) is Uncertain else node)
-        for number, inner, self.mover in self.pending:  # which grows
-            self.inline_row[number] = len(self.kinds)
+        self.write_node(placed(node))
+        for number, inner, mover in self.pending:  # which grows
+            self.inline_row[number], self.mover = len(self.kinds), mover
             self.write_node(inner)
         self.pending.clear()
 
@@ -415,6 +415,11 @@ class Traversal(abc.ABC, Generic[R]):
             f"the largest defect is {float(defect):.3g}, in state {state!r}"
         )
         return (text,)
+
+
+def placed(node: Any) -> Any:
+    """Return a node that may be that of a state; before nature's, which has none, stands one of chance."""
+    return Chance(_SURE, (node,), 0) if type(node) is Uncertain else node
 
 
 def dead_end_error() -> DeadEndError:

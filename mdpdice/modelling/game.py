@@ -1,8 +1,8 @@
 """The modelling language: a game is a start state and a function from states to nodes.
 
 A node says what happens in a state: the play ends, chance moves, or a player decides.  The makers `end`, `go`,
-`pass_to`, `roll`, `uncertain`, `chance`, `when` and `decide` build nodes; `mdpdice.explore` calls them for every state that can be
-reached and compiles the answers into a `mdpdice.networks.network.Network`.
+`pass_to`, `roll`, `uncertain`, `chance`, `when` and `decide` build nodes; `mdpdice.explore` calls them for every
+state that can be reached and compiles the answers into a `mdpdice.networks.network.Network`.
 
 >>> from mdpdice import Game, Node, decide, end, go, roll, d6
 >>> class PigTurn(Game[int, str]):

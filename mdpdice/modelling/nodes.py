@@ -327,17 +327,17 @@ def roll(dist: Dist[Any], then: Any, *more: Any, reward: Number | Expr = 0) -> E
 def uncertain(
     *dists: Dist[T], then: Callable[[T], Edge[S]], reward: Number | Expr = 0, against: str = "mover"
 ) -> Edge[S]:
-    """Let nature pick one of several distributions, which is rolled; every time again, and against a player.
+    """Let nature pick one of several distributions, and roll it: anew every time, and against a player.
 
-    What is worth most to a player whom nature opposes is what can be had for sure.  Nature's choice is no decision
-    of a player: it takes no step, and its node in a network has no state.  Its actions are ``"die 1"``, ``"die 2"``, ...
+    The value is what a player whom nature opposes can have for sure.  What nature does is no decision of a player: it
+    takes no step, and its node in a network has no state.  The distributions are called ``"die 1"``, ``"die 2"``, ...
 
     Parameters
     ----------
     *dists : Dist
         What may be rolled.
     then, reward
-        As for `roll`.
+        As for `roll`, whose errors are raised here too.
     against : {"mover", "other", "starter"}
         Whom nature opposes: who is to move (player 0, or who decides where this is an option), the other one, or
         always player 0; with `pass_to` one of the first two.
@@ -345,18 +345,7 @@ def uncertain(
     Raises
     ------
     GameError
-        There is no distribution, or `against` is something else; and as for `roll`.
-
-    Examples
-    --------
-    >>> from mdpdice import Dist, Game, d6, decide, end, go, solve, uncertain
-    >>> loaded = Dist({1: 2, 2: 1, 3: 1, 4: 1, 5: 1, 6: 1})
-    >>> pig = Game.of(start=0, node=lambda p: end(p) if p >= 100 else decide({
-    ...     "hold": end(p),
-    ...     "roll": uncertain(d6, loaded, then=lambda k: end() if k == 1 else go(p + k)),
-    ... }))
-    >>> round(solve(pig).value(), 12)
-    4.426369964896
+        There is no distribution, or `against` is something else.
     """
     __tracebackhide__ = True
     if not dists or against not in ("mover", "other", "starter"):

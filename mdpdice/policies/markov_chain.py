@@ -106,7 +106,7 @@ def induce(network: Network, policies: Policy | Sequence[Policy]) -> Chain:
             mine = _decisions(network, placed[seat : seat + 1] if seats == 2 else placed, stage)
             edges = np.flatnonzero(~decided | (mine > 0))
             if (stuck := network.nature & (np.bincount(network.source[edges], minlength=network.n_nodes) == 0)).any():
-                msg = "the policy does not say what nature picks here; give nature's as well, such as [policy, solution]"
+                msg = "the policy does not say what nature picks here; give nature's too, such as [policy, solution]"
                 raise UnsupportedError(msg, state=network.describe(int(np.argmax(stuck))))
             kept.append(edges)
             numerators.append(_joined(decided[edges], mine[edges], network.numerator[edges]))
