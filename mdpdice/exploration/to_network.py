@@ -143,8 +143,6 @@ class _FlatTraversal(Traversal[Network]):
         kind = type(node)
         if kind is Decide:
             self._write_decision(node)
-        elif kind is tuple:
-            self._append(CHANCE_KIND, *node)
         elif kind is Uncertain:
             self._append(self._nature(node), [self._inside(self._lottery(one)) for one in node.edges], [], None)
         elif kind is Chance:

@@ -273,7 +273,7 @@ class Traversal(abc.ABC, Generic[R]):
         self.write_node(placed(node))
         for number, inner, mover in self.pending:  # which grows
             self.inline_row[number], self.mover = len(self.kinds), mover
-            self.write_node(inner)
+            self._append(CHANCE_KIND, *inner) if type(inner) is tuple else self.write_node(inner)
         self.pending.clear()
 
     @abc.abstractmethod
