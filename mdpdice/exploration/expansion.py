@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from mdpdice.backend import Progress
 from mdpdice.errors import MdpDiceError, StateLimitError
 from mdpdice.exploration.chance_prefix import separate_prefix
-from mdpdice.exploration.traversal import dead_end_error
+from mdpdice.exploration.traversal import dead_end
 from mdpdice.lattices.lattice import OUTSIDE, Lattice
 from mdpdice.lattices.point_states import PointStates, RepeatedActions
 from mdpdice.lattices.size import count_first, network_bytes
@@ -210,7 +210,7 @@ class _Replication:
         try:
             if result == kernels.DEAD_END:
                 option = -1  # no action is to blame
-                raise dead_end_error()
+                raise dead_end()
             if result == kernels.UNDEFINED_GUARD:
                 lattice.guards[lattice.guard[edge]].evaluate(values)
             if result == kernels.UNDEFINED_REWARD:

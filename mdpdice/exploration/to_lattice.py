@@ -19,16 +19,7 @@ import numpy as np
 from mdpdice.backend import Progress
 from mdpdice.errors import GameError, MdpDiceError
 from mdpdice.exploration.assembly import END
-from mdpdice.exploration.traversal import (
-    CHANCE_KIND,
-    END_KIND,
-    MAX_KIND,
-    MIN_KIND,
-    Traversal,
-    dead_end_error,
-    placed,
-    whole_weights,
-)
+from mdpdice.exploration.traversal import CHANCE_KIND, END_KIND, PLAYER_KIND, Traversal, dead_end, placed, whole_weights
 from mdpdice.lattices.lattice import Lattice
 from mdpdice.modelling.checks import hashing_error, not_a_node_error
 from mdpdice.modelling.counters import Update, axes, unknown_counter_error
@@ -132,8 +123,8 @@ class _CoreTraversal(Traversal[dict[str, Any]]):
             edges += found
             self.actions += [action] * len(found)
         if not edges:
-            raise dead_end_error()
-        self._write_row(MAX_KIND if node.player == 0 else MIN_KIND, edges, [], 0)
+            raise dead_end()
+        self._write_row(PLAYER_KIND[node.player], edges, [], 0)
 
     def _edges_of(self, option: Any) -> list[_Edge]:
         """Edges of an option, one per case; none where it is not available."""

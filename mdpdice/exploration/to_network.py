@@ -27,15 +27,7 @@ from mdpdice.exploration.chance_prefix import separate_prefix
 from mdpdice.exploration.expansion import replicate
 from mdpdice.exploration.repeatability import check_repeatable
 from mdpdice.exploration.to_lattice import compile_lattice
-from mdpdice.exploration.traversal import (
-    CHANCE_KIND,
-    END_KIND,
-    MAX_KIND,
-    MIN_KIND,
-    Traversal,
-    dead_end_error,
-    whole_weights,
-)
+from mdpdice.exploration.traversal import CHANCE_KIND, END_KIND, PLAYER_KIND, Traversal, dead_end, whole_weights
 from mdpdice.lattices.lattice import Lattice
 from mdpdice.modelling.asking import ask
 from mdpdice.modelling.checks import hashing_error, not_a_node_error, not_an_edge_error
@@ -217,12 +209,12 @@ class _FlatTraversal(Traversal[Network]):
             there = [not (option is None or type(option) is Unavailable) for option in node.options]
             actions = list(compress(actions, there))
         if not keys:
-            raise dead_end_error()
+            raise dead_end()
         self.actions.extend(actions)
         if rewards:
             first = len(self.keys)
             self.rewards.update((first + at, reward) for at, reward in rewards.items())
-        self.kinds.append(MAX_KIND if node.player == 0 else MIN_KIND)
+        self.kinds.append(PLAYER_KIND[node.player])
         self.degrees.append(len(keys))
         self.keys.extend(keys)
 

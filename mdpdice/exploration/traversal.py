@@ -39,7 +39,7 @@ R = TypeVar("R")
 K = TypeVar("K", bound=Hashable)
 
 # Looking a member of an enum up takes longer than all else that is done for a small node.
-END_KIND, MAX_KIND, MIN_KIND, CHANCE_KIND = map(int, (Kind.END, Kind.MAX, Kind.MIN, Kind.CHANCE))
+END_KIND, CHANCE_KIND, *PLAYER_KIND = map(int, (Kind.END, Kind.CHANCE, Kind.MAX, Kind.MIN))
 MAX_STATES = 10_000_000
 """The limit of states unless the user gives another one."""
 RUNAWAY = 1_000_000
@@ -284,10 +284,9 @@ class Traversal(abc.ABC, Generic[R]):
         """Kind of a row of nature, whose actions are noted down."""
         self.actions += node.actions
         self.starter |= node.against == "starter"
-        if node.victim(self.mover):
-            return MAX_KIND
-        self.natures += 1
-        return MIN_KIND
+        opposed = node.victim(self.mover) == 0
+        self.natures += opposed
+        return PLAYER_KIND[opposed]
 
     @abc.abstractmethod
     def finish(self) -> R:
@@ -374,7 +373,7 @@ class Traversal(abc.ABC, Generic[R]):
 
     def assemble(self, totals: Sequence[int] | None = None) -> tuple[dict[str, Any], int]:
         """Return the fields that networks and lattices have in common, and the node of the first inline end."""
-        if self.flips and self.kinds.count(MIN_KIND) > self.natures:
+        if self.flips and self.kinds.count(Kind.MIN) > self.natures:
             msg = "a game uses either pass_to (payoffs seen by the mover) or player=1 (payoffs of player 0), not both"
             raise GameError(msg)
         written = self.kinds, self.degrees, self.keys, self.nums, self.state_row, self.inline_row
@@ -387,8 +386,8 @@ class Traversal(abc.ABC, Generic[R]):
             raise GameError(msg)
         if self.flips and self.natures:
             # The opponent of the mover picks for nature, and passes the move back.
-            picks = rows["kind"] == MIN_KIND
-            rows["kind"][picks] = MAX_KIND
+            picks = rows["kind"] == Kind.MIN
+            rows["kind"][picks] = Kind.MAX
             rows["sign"][np.repeat(picks, np.diff(rows["indptr"])) ^ picks[rows["dst"]]] *= -1
         node_state = np.full(len(rows["kind"]), -1, dtype=np.int64)
         node_state[rows["state_node"]] = np.arange(len(self.states))
@@ -422,7 +421,7 @@ def placed(node: Any) -> Any:
     return Chance(_SURE, (node,), 0) if type(node) is Uncertain else node
 
 
-def dead_end_error() -> DeadEndError:
+def dead_end() -> DeadEndError:
     """Return the error for a decision that offers nothing."""
     msg = "a decision without an available option; end the play here, or give it an option"
     return DeadEndError(msg)

@@ -112,6 +112,8 @@ def not_an_edge_error(edge: Any) -> GameError:
         msg = "`then` returned None instead of an edge; return go(...), pass_to(...), roll(...) or end(...)"
     elif isinstance(edge, Decide):
         msg = "a decision stands inside an option or a roll; give it a state of its own and use go(state)"
+    elif isinstance(edge, Uncertain):
+        msg = "solver='lookahead' does not look beyond uncertain(); use another one"
     elif isinstance(edge, Unavailable):
         msg = "when(cond, edge) stands inside chance, where an edge cannot be left out; give it a third argument"
     elif isinstance(edge, Conditional) and edge.otherwise is None:

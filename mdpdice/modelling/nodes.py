@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 import itertools
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, Generic, Never, TypeAlias, TypeVar, cast, overload
 
@@ -124,6 +124,11 @@ class Uncertain(Edge[S_co]):
     def victim(self, mover: int) -> int:
         """Player whom nature opposes, where `mover` decides."""
         return {"mover": mover, "other": 1 - mover}.get(self.against, 0)
+
+    def pick(self, values: Sequence[float], mover: int, sense: str) -> int:
+        """Place of the roll that nature picks by what each is worth, seen as payoffs are."""
+        little = (self.victim(mover) == 0) == (sense == "max")
+        return values.index(min(values) if little else max(values))
 
     def __repr__(self) -> str:
         return f"uncertain({', '.join(repr(edge.dist) for edge in self.edges)}, ...)"

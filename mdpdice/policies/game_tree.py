@@ -22,7 +22,7 @@ from mdpdice.looks import Look, Rolled, look_of, parted, spoken
 from mdpdice.looks.text import phrase
 from mdpdice.looks.throw import thrown
 from mdpdice.modelling.checks import not_a_node_error, not_an_edge_error
-from mdpdice.modelling.game import Chance, Decide, End, Game, Go, PassTo, Unavailable
+from mdpdice.modelling.game import Chance, Decide, End, Game, Go, PassTo, Unavailable, Uncertain
 from mdpdice.modelling.sense import Sense, sense_of
 from mdpdice.policies.playthrough import loses, plain
 
@@ -53,7 +53,7 @@ class Tree:
         Whether this option is as good as any other of the decision.
     lost : bool
         Whether this outcome ends the turn, or the play without a payoff.
-    decides : {"mover", "other", None}
+    decides : {"mover", "other", "nature", None}
         Who decides here; None where chance moves, and where the tree breaks off.
     state : str or None
         The state as text, where there is one of its own.
@@ -141,7 +141,7 @@ def _row(parent: Tree, node: Tree, level: int) -> Row:
     words, chance = node.words or node.state or "then", node.probability or Fraction(1)
     said = str(chance) if chance.denominator <= _READABLE else _percent(chance)
     if parent.decides:
-        words, said = f"{'you' if parent.decides == 'mover' else 'they'} {words}", ""
+        words, said = f"{ {'mover': 'you', 'nature': 'nature:'}.get(parent.decides, 'they') } {words}", ""
     return Row(level, node.best, words, said, _figure(node.value), node.leaf or "")
 
 
@@ -286,6 +286,9 @@ class _Builder:
                 child.lost = loses(edge, self.sense)
                 child.seen = None if type(edge) is PassTo else self._rolls(dist).get(outcome)
                 yield child
+        elif kind is Uncertain:
+            for name, edge in zip(node.actions, node.edges, strict=True):
+                yield self._child(place, name, None, edge, place.depth)
         elif kind is Go or kind is PassTo:
             child = self._child(place, None, Fraction(1), node, place.depth)
             child.seen = place.seen if kind is Go else None
@@ -314,7 +317,7 @@ class _Builder:
         kind = type(edge)
         if kind is End:
             place.leaf, place.value = "end", float(edge.payoff)
-        elif kind is Chance:
+        elif kind is Chance or kind is Uncertain:
             place.node, place.depth, place.base, place.offset = edge, depth, parent.base, float(edge.reward)
         elif kind is Go or kind is PassTo:
             self._enter(place, edge.state, depth)
@@ -331,14 +334,20 @@ class _Builder:
 
     def _finish(self, place: _Place) -> None:
         """Find the value of a place whose children are finished, to the player at the top."""
-        if place.leaf is None and type(place.node) is Decide:
-            second = place.node.player == 1
+        if place.leaf is None and type(place.node) in (Decide, Uncertain):
+            decision = place
+            while decision.at is None and decision.parent is not None:
+                decision = decision.parent
+            player = getattr(decision.node, "player", 0)
+            second = player == 1
             minimises = second != (self.sense == "min")
             values = [self._turn(child.value, place.side) for child in place.children]
             place.value = min(values) if minimises else max(values)
+            place.decides = "mover" if (place.side < 0) == second else "other"
+            if type(place.node) is Uncertain:
+                place.value, place.decides = values[place.node.pick(values, player, self.sense)], "nature"
             for child, value in zip(place.children, values, strict=True):
                 child.best = math.isclose(value, place.value, rel_tol=_EQUAL, abs_tol=_EQUAL)
-            place.decides = "mover" if (place.side < 0) == second else "other"
         elif place.leaf is None:
             # The reward of a chance state; that of a chance node inside an option is paid on its edge.
             inside = place.at is None or type(place.node) is not Chance
@@ -356,6 +365,8 @@ class _Builder:
         """Return what leads from a place to one below it, in words."""
         if type(parent.node) is Decide:
             return str(self._call(self.look.words, parent.at, label, parent.seen))
+        if type(parent.node) is Uncertain:
+            return str(label)
         # A sum says itself what was rolled; counts of faces do not.
         plainly = isinstance(label, int | str) and type(self.look).heard is Look.heard
         seen = None if plainly else self._rolls(parent.node.dist).get(label)

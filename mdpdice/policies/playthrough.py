@@ -24,7 +24,7 @@ from mdpdice.looks.throw import Rolled, draw
 from mdpdice.modelling.asking import ask
 from mdpdice.modelling.counters import axes
 from mdpdice.modelling.equality import same_kind
-from mdpdice.modelling.game import Chance, Decide, End, Game, Go, Option, PassTo, Unavailable
+from mdpdice.modelling.game import Chance, Decide, End, Game, Go, Option, PassTo, Unavailable, Uncertain
 from mdpdice.modelling.number import exact_discount, finite_number
 from mdpdice.modelling.sense import Sense, sense_of
 from mdpdice.spelling import did_you_mean
@@ -37,6 +37,8 @@ class Happening(enum.Enum):
     """The play is in a state; `Event.what` is the state."""
     CHOICE = "choice"
     """A player decided; `Event.what` is the action, `Event.among` are all of them."""
+    NATURE = "nature"
+    """Nature picked a distribution; `Event.what` is its name."""
     ROLL = "roll"
     """Chance moved; `Event.what` is the outcome."""
     REWARD = "reward"
@@ -81,6 +83,9 @@ Seat: TypeAlias = Callable[[Turn], Any]
 Thrower: TypeAlias = Callable[[Chance[Any], random.Random], tuple[Any, Rolled]]
 """Whoever throws the dice: the outcome, and how they lie."""
 
+Nature: TypeAlias = Callable[[Uncertain[Any], int, "int | None"], int]
+"""Whoever picks for nature, by the player who moves and the decisions left: the place of a distribution."""
+
 
 def plain(game: Game[Any, Any]) -> Game[Any, Any]:
     """Return the game with its counters inside its states, as the states of its network are; else the game itself."""
@@ -96,6 +101,7 @@ def play(
     symmetric: bool = False,
     max_moves: int = 100_000,
     throw: Thrower = lambda node, generator: draw(node.dist, generator),
+    nature: Nature | None = None,
 ) -> Iterator[Event]:
     """Play a game once.
 
@@ -115,6 +121,8 @@ def play(
         Most nodes in the play.
     throw : Thrower
         By default the dice are drawn.
+    nature : Nature, optional
+        By default nature draws one of its distributions.
 
     Yields
     ------
@@ -144,7 +152,7 @@ def play(
         raise GameError(f"a play has one or two seats, not {len(seats)}", value=len(seats))
     game = plain(game)
     generator = seed if isinstance(seed, random.Random) else random.Random(seed)  # noqa: S311 - no secrets
-    return _Play(game, seats, generator, horizon, symmetric, throw).events(max_moves)
+    return _Play(game, seats, generator, horizon, symmetric, throw, nature).events(max_moves)
 
 
 def turn_at(game: Game[Any, Any], state: Any) -> Turn | None:
@@ -180,12 +188,14 @@ class _Play:
         horizon: int | None,
         symmetric: bool,
         throw: Thrower,
+        nature: Nature | None,
     ) -> None:
         self.game = game
         self.seats = seats
         self.generator = generator
         self.symmetric = symmetric
         self.throw = throw
+        self.nature: Nature = nature or (lambda edge, mover, left: generator.randrange(len(edge.edges)))
         self.steps_left = horizon
         self.discount = exact_discount(game.discount)
         self.factor = Fraction(1)
@@ -215,6 +225,10 @@ class _Play:
                 node, event = self._decide(state, node)
                 yield event
                 continue
+            if isinstance(node, Uncertain):
+                at = self.nature(node, self.player if self.side > 0 else 0, self.steps_left)
+                yield self._event(Happening.NATURE, node.actions[at])
+                node = node.edges[at]
             if reward := getattr(node, "reward", 0):
                 self.total += self.factor * self.side * _exact(reward, "reward")
                 yield self._event(Happening.REWARD, reward)
