@@ -233,10 +233,6 @@ class Table:
         at = self.generator.randrange(action.total)
         return action.outcomes[bisect.bisect(list(itertools.accumulate(action.weights)), at)]
 
-    def nature(self, edge: Uncertain[Any], mover: int, left: int | None) -> int:
-        """Pick for nature by the optimal play."""
-        return self.optimum().nature(edge, mover, left)
-
     # --- advice ---------------------------------------------------------------
 
     def optimum(self, max_states: int = MOST_STATES) -> Solved:

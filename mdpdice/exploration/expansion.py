@@ -347,7 +347,7 @@ class _Replication:
 
         _share(part, self.edge_start, n_edges)
         indptr[self.n_rows :] = n_edges
-        if (((lattice.kind == Kind.MAX) | (lattice.kind == Kind.MIN)) & (lattice.node_state < 0)).any():
+        if lattice.nature.any():
             step &= (node_state >= 0)[dst]  # nature's choice, and chance, take none
         exact_rewards: dict[int, Fraction] = {}
         if is_exact_reward:

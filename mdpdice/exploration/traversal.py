@@ -379,10 +379,7 @@ class Traversal(abc.ABC, Generic[R]):
         written = self.kinds, self.degrees, self.keys, self.nums, self.state_row, self.inline_row
         rows = assemble(*written, len(self.ends), totals)
         if self.flips and self.starter:
-            msg = (
-                "with pass_to a state does not say who started; keep that in the state, and write "
-                "uncertain(..., against='mover' if started else 'other')"
-            )
+            msg = "with pass_to let states say who started: uncertain(..., against='mover' if started else 'other')"
             raise GameError(msg)
         if self.flips and self.natures:
             # The opponent of the mover picks for nature, and passes the move back.
@@ -405,15 +402,20 @@ class Traversal(abc.ABC, Generic[R]):
         }, len(self.kinds)
 
     def _warnings(self) -> tuple[str, ...]:
-        """One sentence, however many there are: a large model would hold millions."""
-        if not self.defects:
-            return ()
-        defect, state = self.worst_defect
-        text = (
-            f"{self.defects} distributions do not sum to 1 and mean the normalised rationals; "
-            f"the largest defect is {float(defect):.3g}, in state {state!r}"
-        )
-        return (text,)
+        """One sentence each, however many there are: a large model would hold millions."""
+        found = []
+        if self.defects:
+            defect, state = self.worst_defect
+            found.append(
+                f"{self.defects} distributions do not sum to 1 and mean the normalised rationals; "
+                f"the largest defect is {float(defect):.3g}, in state {state!r}"
+            )
+        if self.natures:
+            found.append(
+                "nature picks distributions anew every time, at worst; with one of them that is fixed, and unknown, "
+                "the player whom it opposes can have at least as much, so the value is a bound"
+            )
+        return tuple(found)
 
 
 def placed(node: Any) -> Any:

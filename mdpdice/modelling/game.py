@@ -23,10 +23,10 @@ import abc
 import copy
 from collections.abc import Callable, Hashable, Iterable
 from fractions import Fraction
-from typing import Any, ClassVar, Generic, Never, TypeAlias, TypeVar
+from typing import Any, ClassVar, Generic, Never, TypeAlias, TypeVar, cast
 
-from mdpdice.errors import GameError, MdpDiceError, NonDeterministicGameError
-from mdpdice.modelling.asking import undecorated
+from mdpdice.errors import GameError, NonDeterministicGameError
+from mdpdice.modelling.asking import ask, undecorated
 from mdpdice.modelling.counters import At
 from mdpdice.modelling.distribution import Dist
 from mdpdice.modelling.expressions import Expr
@@ -244,12 +244,7 @@ class ClassicMDP(Game[S, A]):
         return actions
 
     def _option(self, state: S, action: A) -> Edge[S]:
-        try:
-            return roll(
-                self.transition(state, action), lambda target: go(target, reward=self.reward(state, action, target))
-            )
-        except MdpDiceError as error:
-            raise error.at(state, action) from error.__cause__
-        except Exception as error:
-            msg = f"transition() or reward() raised {type(error).__name__}: {error}"
-            raise GameError(msg, state=state, action=action) from error
+        def option() -> Edge[S]:
+            return roll(self.transition(state, action), lambda to: go(to, reward=self.reward(state, action, to)))
+
+        return cast("Edge[S]", ask(option, what="transition() or reward()", state=state, action=action))

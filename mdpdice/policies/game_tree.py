@@ -10,6 +10,7 @@ states that come again while only chance moves, so without a solution a tree is 
 from __future__ import annotations
 
 import contextlib
+import functools
 import math
 from collections.abc import Hashable, Iterator
 from fractions import Fraction
@@ -17,10 +18,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import attrs
 
-from mdpdice.errors import GameError, MdpDiceError, StateLimitError, UnknownStateError
+from mdpdice.errors import GameError, StateLimitError, UnknownStateError
 from mdpdice.looks import Look, Rolled, look_of, parted, spoken
 from mdpdice.looks.text import phrase
 from mdpdice.looks.throw import thrown
+from mdpdice.modelling.asking import ask
 from mdpdice.modelling.checks import not_a_node_error, not_an_edge_error
 from mdpdice.modelling.game import Chance, Decide, End, Game, Go, PassTo, Unavailable, Uncertain
 from mdpdice.modelling.sense import Sense, sense_of
@@ -205,6 +207,7 @@ class _Place(Tree):
     # Whether no decision has come before: the discount does not act there.
     first: bool = True
     depth: int = 0
+    player: int = 0  # who decides in the state, or decided
     offset: float = 0.0
     gain: float = 1.0
     # The state, if it is one of its own; the last one on the way here; and the dice as they lie.
@@ -251,7 +254,7 @@ class _Builder:
 
     def _enter(self, place: _Place, state: Any, depth: int) -> None:
         """Find out what happens in the state of a place."""
-        place.at, place.base, place.depth = state, state, depth
+        place.at, place.base, place.depth, place.player = state, state, depth, 0
         if (depth, state) in self.path:
             place.value, place.leaf = self._ahead(state)[0], "again"
             return
@@ -314,6 +317,7 @@ class _Builder:
             raise StateLimitError(msg, explored=count, frontier=where, value=count, limit=most)
         first = parent.first and type(parent.node) is not Decide
         place = _Place(label, probability=chance, parent=parent, side=parent.side, first=first)
+        place.player = getattr(parent.node, "player", parent.player)
         kind = type(edge)
         if kind is End:
             place.leaf, place.value = "end", float(edge.payoff)
@@ -335,15 +339,10 @@ class _Builder:
     def _finish(self, place: _Place) -> None:
         """Find the value of a place whose children are finished, to the player at the top."""
         if place.leaf is None and type(place.node) in (Decide, Uncertain):
-            decision = place
-            while decision.at is None and decision.parent is not None:
-                decision = decision.parent
-            player = getattr(decision.node, "player", 0)
-            second = player == 1
-            minimises = second != (self.sense == "min")
+            player = getattr(place.node, "player", place.player)
             values = [self._turn(child.value, place.side) for child in place.children]
-            place.value = min(values) if minimises else max(values)
-            place.decides = "mover" if (place.side < 0) == second else "other"
+            place.value = min(values) if (player == 1) != (self.sense == "min") else max(values)
+            place.decides = "mover" if (place.side < 0) == (player == 1) else "other"
             if type(place.node) is Uncertain:
                 place.value, place.decides = values[place.node.pick(values, player, self.sense)], "nature"
             for child, value in zip(place.children, values, strict=True):
@@ -379,10 +378,5 @@ class _Builder:
         return value if side > 0 else self.total - value
 
     def _call(self, function: Any, state: Any, *more: Any, **named: Any) -> Any:
-        try:
-            return function(state, *more, **named)
-        except MdpDiceError as error:
-            raise error.at(state) from error.__cause__
-        except Exception as error:
-            msg = f"{function.__name__}() raised {type(error).__name__}: {error}"
-            raise GameError(msg, state=state) from error
+        called = functools.partial(function, state, *more, **named)
+        return ask(called, what=f"{function.__name__}()", state=state)

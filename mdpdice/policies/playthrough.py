@@ -152,6 +152,7 @@ def play(
         raise GameError(f"a play has one or two seats, not {len(seats)}", value=len(seats))
     game = plain(game)
     generator = seed if isinstance(seed, random.Random) else random.Random(seed)  # noqa: S311 - no secrets
+    nature = nature or (lambda edge, *_: generator.randrange(len(edge.edges)))
     return _Play(game, seats, generator, horizon, symmetric, throw, nature).events(max_moves)
 
 
@@ -177,34 +178,28 @@ def loses(edge: object, sense: Sense) -> bool:
     return isinstance(edge, PassTo) or (isinstance(edge, End) and not edge.payoff and sense == "max")
 
 
+@attrs.define(eq=False)
 class _Play:
     """A play that is going on."""
 
-    def __init__(
-        self,
-        game: Game[Any, Any],
-        seats: Sequence[Seat],
-        generator: random.Random,
-        horizon: int | None,
-        symmetric: bool,
-        throw: Thrower,
-        nature: Nature | None,
-    ) -> None:
-        self.game = game
-        self.seats = seats
-        self.generator = generator
-        self.symmetric = symmetric
-        self.throw = throw
-        self.nature: Nature = nature or (lambda edge, mover, left: generator.randrange(len(edge.edges)))
-        self.steps_left = horizon
-        self.discount = exact_discount(game.discount)
-        self.factor = Fraction(1)
-        self.decided = False
-        self.player = 0
-        # By how much rewards count for player 0: with pass_to, those of player 1 are its losses.
-        self.side = 1
-        self.total = Fraction(0)
-        self.seen: Rolled | None = None
+    game: Game[Any, Any]
+    seats: Sequence[Seat]
+    generator: random.Random
+    steps_left: int | None
+    symmetric: bool
+    throw: Thrower
+    nature: Nature
+    discount: Fraction = attrs.field(init=False)
+    factor: Fraction = Fraction(1)
+    decided: bool = False
+    player: int = 0
+    # By how much rewards count for player 0: with pass_to, those of player 1 are its losses.
+    side: int = 1
+    total: Fraction = Fraction(0)
+    seen: Rolled | None = None
+
+    def __attrs_post_init__(self) -> None:
+        self.discount = exact_discount(self.game.discount)
 
     def events(self, max_moves: int) -> Iterator[Event]:
         state = self._place(ask(self.game.start, what="start()"))
