@@ -19,7 +19,7 @@ import numpy as np
 from mdpdice.backend import Progress
 from mdpdice.errors import GameError, MdpDiceError
 from mdpdice.exploration.assembly import END
-from mdpdice.exploration.traversal import CHANCE_KIND, END_KIND, PLAYER_KIND, Traversal, dead_end, placed, whole_weights
+from mdpdice.exploration.traversal import CHANCE_KIND, END_KIND, PLAYER_KIND, SURE, Traversal, dead_end, whole_weights
 from mdpdice.lattices.lattice import Lattice
 from mdpdice.modelling.checks import hashing_error, not_a_node_error
 from mdpdice.modelling.counters import Update, axes, unknown_counter_error
@@ -93,11 +93,11 @@ class _CoreTraversal(Traversal[dict[str, Any]]):
 
     def _write_switch(self, node: Any) -> None:
         edges = []
-        for case, guard in self._cases(node):
-            branch = placed(case)
+        for branch, guard in self._cases(node):
             kind = type(branch)
-            if kind is Decide or kind is Chance:
-                inner = branch if kind is Decide else self._lottery(branch)
+            if kind is Decide or kind is Chance or kind is Uncertain:
+                chance = Chance(SURE, (branch,), 0) if kind is Uncertain else branch
+                inner = branch if kind is Decide else self._lottery(chance)
                 edges.append((self._inside(inner), guard, -1, -1))
             elif kind is End or kind is Go or kind is PassTo:
                 edges.append(self._leaf(branch, guard))

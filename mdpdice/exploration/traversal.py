@@ -44,7 +44,7 @@ MAX_STATES = 10_000_000
 """The limit of states unless the user gives another one."""
 RUNAWAY = 1_000_000
 """States from which one is looked for."""
-_SURE = certainly(0)
+SURE = certainly(0)
 _CHECK_EVERY = 1 << 15  # edges between two looks at the limits
 _LOOK_EVERY = 0.1  # seconds between two, where states take long
 _EDGE_BYTES = 60
@@ -86,7 +86,8 @@ class Traversal(abc.ABC, Generic[R]):
         self.defects = 0
         self.worst_defect: tuple[Fraction, Any] = (Fraction(0), None)
         self.flips = False
-        self.natures, self.starter = 0, False  # rows where nature minimises, and whether some oppose the starter
+        self.natures = [0, 0]  # rows where nature opposes player 0, and player 1
+        self.starter = False  # whether some oppose the starter
         self.mover = 0  # who decides in the node that is written
         # Nodes inside the one that is written, with their inline number and who decides around them.
         self.pending: list[tuple[int, Any, int]] = []
@@ -270,7 +271,7 @@ class Traversal(abc.ABC, Generic[R]):
         __tracebackhide__ = True
         self.state_row.append(len(self.kinds))
         self.mover = 0
-        self.write_node(placed(node))
+        self.write_node(Chance(SURE, (node,), 0) if type(node) is Uncertain else node)  # nature's has no state
         for number, inner, mover in self.pending:  # which grows
             self.inline_row[number], self.mover = len(self.kinds), mover
             self._append(CHANCE_KIND, *inner) if type(inner) is tuple else self.write_node(inner)
@@ -284,9 +285,9 @@ class Traversal(abc.ABC, Generic[R]):
         """Kind of a row of nature, whose actions are noted down."""
         self.actions += node.actions
         self.starter |= node.against == "starter"
-        opposed = node.victim(self.mover) == 0
-        self.natures += opposed
-        return PLAYER_KIND[opposed]
+        victim = node.victim(self.mover)
+        self.natures[victim] += 1
+        return PLAYER_KIND[1 - victim]
 
     @abc.abstractmethod
     def finish(self) -> R:
@@ -373,7 +374,7 @@ class Traversal(abc.ABC, Generic[R]):
 
     def assemble(self, totals: Sequence[int] | None = None) -> tuple[dict[str, Any], int]:
         """Return the fields that networks and lattices have in common, and the node of the first inline end."""
-        if self.flips and self.kinds.count(Kind.MIN) > self.natures:
+        if self.flips and self.kinds.count(Kind.MIN) > self.natures[0]:
             msg = "a game uses either pass_to (payoffs seen by the mover) or player=1 (payoffs of player 0), not both"
             raise GameError(msg)
         written = self.kinds, self.degrees, self.keys, self.nums, self.state_row, self.inline_row
@@ -381,7 +382,7 @@ class Traversal(abc.ABC, Generic[R]):
         if self.flips and self.starter:
             msg = "with pass_to let states say who started: uncertain(..., against='mover' if started else 'other')"
             raise GameError(msg)
-        if self.flips and self.natures:
+        if self.flips and self.natures[0]:
             # The opponent of the mover picks for nature, and passes the move back.
             picks = rows["kind"] == Kind.MIN
             rows["kind"][picks] = Kind.MAX
@@ -410,17 +411,12 @@ class Traversal(abc.ABC, Generic[R]):
                 f"{self.defects} distributions do not sum to 1 and mean the normalised rationals; "
                 f"the largest defect is {float(defect):.3g}, in state {state!r}"
             )
-        if self.natures:
+        if any(self.natures) and not all(self.natures) and not self.flips:
             found.append(
                 "nature picks distributions anew every time, at worst; with one of them that is fixed, and unknown, "
                 "the player whom it opposes can have at least as much, so the value is a bound"
             )
         return tuple(found)
-
-
-def placed(node: Any) -> Any:
-    """Return a node that may be that of a state; before nature's, which has none, stands one of chance."""
-    return Chance(_SURE, (node,), 0) if type(node) is Uncertain else node
 
 
 def dead_end() -> DeadEndError:

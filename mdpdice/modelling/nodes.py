@@ -109,17 +109,13 @@ class Chance(Edge[S_co]):
 class Uncertain(Edge[S_co]):
     """Nature picks one of several rolls; made by `uncertain`."""
 
-    __slots__ = ("against", "edges")
+    __slots__ = ("actions", "against", "edges")
     reward, updates = 0, ()
 
     def __init__(self, edges: tuple[Chance[S_co], ...], against: str) -> None:
         self.edges = edges
         self.against = against
-
-    @property
-    def actions(self) -> list[str]:
-        """Names of the rolls."""
-        return [f"die {number}" for number in range(1, len(self.edges) + 1)]
+        self.actions = [f"die {number}" for number in range(1, len(edges) + 1)]
 
     def victim(self, mover: int) -> int:
         """Player whom nature opposes, where `mover` decides."""

@@ -121,7 +121,7 @@ class Objective(abc.ABC):
     def lower(self, applied: Network, check: Callable[[], None] = lambda: None) -> list[Lowering]:
         """Chain of reductions from the network that `apply` gave to the canonical problem; `check` may stop it."""
         # What nature does counts for no decision of a horizon, which solvers do not know.
-        stages: list[Step] = [unroll] if applied.nature.any() else []
+        stages = [unroll] * bool(applied.nature.any())
         steps = [*stages, *self._first(), *_for_the_maximiser(applied, self.wanted(applied))]
         infinite = [drop_won, turn_if_alone, drop_lost, drop_infinite]
         return chain(applied, [*steps, shift_total, end_idle_chance, *infinite, collapse_idle], check)

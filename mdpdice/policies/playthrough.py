@@ -83,9 +83,6 @@ Seat: TypeAlias = Callable[[Turn], Any]
 Thrower: TypeAlias = Callable[[Chance[Any], random.Random], tuple[Any, Rolled]]
 """Whoever throws the dice: the outcome, and how they lie."""
 
-Nature: TypeAlias = Callable[[Uncertain[Any], int, "int | None"], int]
-"""Whoever picks for nature, by the player who moves and the decisions left: the place of a distribution."""
-
 
 def plain(game: Game[Any, Any]) -> Game[Any, Any]:
     """Return the game with its counters inside its states, as the states of its network are; else the game itself."""
@@ -101,7 +98,7 @@ def play(
     symmetric: bool = False,
     max_moves: int = 100_000,
     throw: Thrower = lambda node, generator: draw(node.dist, generator),
-    nature: Nature | None = None,
+    nature: Callable[[Uncertain[Any], int, int | None], int] | None = None,
 ) -> Iterator[Event]:
     """Play a game once.
 
@@ -121,8 +118,8 @@ def play(
         Most nodes in the play.
     throw : Thrower
         By default the dice are drawn.
-    nature : Nature, optional
-        By default nature draws one of its distributions.
+    nature : callable, optional
+        Gives the place of what nature picks, for the player who moves and the decisions left; by default drawn.
 
     Yields
     ------
@@ -152,8 +149,9 @@ def play(
         raise GameError(f"a play has one or two seats, not {len(seats)}", value=len(seats))
     game = plain(game)
     generator = seed if isinstance(seed, random.Random) else random.Random(seed)  # noqa: S311 - no secrets
-    nature = nature or (lambda edge, *_: generator.randrange(len(edge.edges)))
-    return _Play(game, seats, generator, horizon, symmetric, throw, nature).events(max_moves)
+    picks = nature or (lambda edge, *_: generator.randrange(len(edge.edges)))
+    going = _Play(game, seats, generator, horizon, symmetric, throw, picks, exact_discount(game.discount))
+    return going.events(max_moves)
 
 
 def turn_at(game: Game[Any, Any], state: Any) -> Turn | None:
@@ -188,8 +186,8 @@ class _Play:
     steps_left: int | None
     symmetric: bool
     throw: Thrower
-    nature: Nature
-    discount: Fraction = attrs.field(init=False)
+    nature: Callable[..., int]
+    discount: Fraction
     factor: Fraction = Fraction(1)
     decided: bool = False
     player: int = 0
@@ -197,9 +195,6 @@ class _Play:
     side: int = 1
     total: Fraction = Fraction(0)
     seen: Rolled | None = None
-
-    def __attrs_post_init__(self) -> None:
-        self.discount = exact_discount(self.game.discount)
 
     def events(self, max_moves: int) -> Iterator[Event]:
         state = self._place(ask(self.game.start, what="start()"))
