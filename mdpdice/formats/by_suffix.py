@@ -25,33 +25,15 @@ from mdpdice.networks.network import Network
 
 @attrs.frozen
 class FileFormat:
-    """A format of files.
+    """A format of files."""
 
-    Parameters
-    ----------
-    name : str
-        What it is called on the command line.
-    about : str
-        What it is, in a line.
-    suffixes : tuple of str
-        Ends of file names.
-    read : callable, optional
-        From a path, and keywords among `takes`, to a `Model` or `Network`.
-    write : callable, optional
-        Takes a network and a path.
-    lattices : bool
-        Whether it takes the lattice of a game with counters too.
-    takes : tuple of str
-        What its reader can be asked: start, tolerance, exact.
-    """
-
-    name: str
-    about: str
-    suffixes: tuple[str, ...]
-    read: Callable[..., Model | Network] | None = None
-    write: Callable[[Any, PathLike], Any] | None = None
-    lattices: bool = False
-    takes: tuple[str, ...] = ()
+    name: str  #: what it is called on the command line
+    about: str  #: what it is, in a line
+    suffixes: tuple[str, ...]  #: ends of file names
+    read: Callable[..., Model | Network] | None = None  #: from a path, and keywords among `takes`
+    write: Callable[[Any, PathLike], Any] | None = None  #: takes a network and a path
+    lattices: bool = False  #: whether it writes the lattice of a game with counters too
+    takes: tuple[str, ...] = ()  #: what its reader can be asked: start, tolerance, exact
 
 
 def _costs(path: PathLike) -> Path:

@@ -36,41 +36,18 @@ TINY = float(np.finfo(np.float64).tiny)
 
 @attrs.frozen(eq=False)
 class Table:
-    """A network of one player as a decision table.
+    """A network of one player as a decision table of n states and m choices."""
 
-    Parameters
-    ----------
-    choice_ptr : ndarray of int64, shape (n + 1,)
-        The choices of state ``s`` are ``choice_ptr[s] .. choice_ptr[s+1] - 1``; every state has one.
-    matrix : csr_array of float64, shape (m, n)
-        Row of probabilities of every choice.
-    reward : ndarray of float64, shape (m,)
-        Expected reward of every choice.
-    discount : float
-        Factor per step.
-    horizon : int or None
-        Number of stages.
-    node : ndarray of int64, shape (n,)
-        Node of the network that a state is, -1 for the absorbing one.
-    start : int or None
-        State that the play starts in.  None where it starts with chance: the value of the start is then an entry of
-        `values`, and of no single state.
-    lift : csr_array of float64, shape (N, n)
-    base : ndarray of float64, shape (N,)
-    sign : float
-        See `values`.
-    """
-
-    choice_ptr: Ints
-    matrix: Matrix
-    reward: Floats
-    discount: float
-    horizon: int | None
-    node: Ints
-    start: int | None
-    lift: Matrix
-    base: Floats
-    sign: float
+    choice_ptr: Ints  #: shape (n + 1,): those of state ``s`` are ``choice_ptr[s] .. choice_ptr[s+1] - 1``, at least one
+    matrix: Matrix  #: row of probabilities of every choice, shape (m, n)
+    reward: Floats  #: expected reward of every choice, shape (m,)
+    discount: float  #: factor per step
+    horizon: int | None  #: number of stages
+    node: Ints  #: node of the network that a state is, -1 for the absorbing one, shape (n,)
+    start: int | None  #: state that play starts in; None: it starts with chance, and its value is an entry of `values`
+    lift: Matrix  #: shape (N, n), see `values`
+    base: Floats  #: shape (N,)
+    sign: float  #: 1, or -1 for a minimiser
 
     @property
     def n_states(self) -> int:

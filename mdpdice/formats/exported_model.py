@@ -45,51 +45,21 @@ REWARD = "reward"
 
 @attrs.frozen(eq=False)
 class Model:
-    """An explicit model, as it is in a file.
+    """An explicit model of n states, m choices and b branches, as it is in a file."""
 
-    Parameters
-    ----------
-    kind : {"dtmc", "mdp", "smg"}
-        Markov chain, decision process, or game of two players.
-    choice_ptr : ndarray of int64, shape (n + 1,)
-        The choices of state ``s`` are ``choice_ptr[s] .. choice_ptr[s+1] - 1``.
-    branch_ptr : ndarray of int64, shape (m + 1,)
-        The branches of a choice, in the same way.
-    target : ndarray of int64, shape (b,)
-        State that a branch leads to.
-    probability : sequence of float or Fraction, length b
-        Probability of a branch.
-    rewards : mapping of str to sequence of float or Fraction, length m
-        Expected reward of every choice, by reward structure; state rewards are in all choices of the state.
-    labels : mapping of str to tuple of int
-        Numbers of the states that have a label, in order.
-    start : int, or mapping of int to number
-        Initial state, or the initial states with their chances.
-    owner : ndarray of int64, shape (n,), optional
-        Player of every state of a game: 0 maximises, 1 minimises.
-    actions : sequence of hashable, length m, optional
-        Name of every choice, an empty string if it has none.
-    states : sequence of hashable, length n, optional
-        Names of the states, by default their numbers.
-    warnings : tuple of str
-        What the file says without effect.
-    tolerance : float
-        As for `mdpdice.Network.from_choices`.
-    """
-
-    kind: str
-    choice_ptr: Ints
-    branch_ptr: Ints
-    target: Ints
-    probability: Sequence[Number] | Floats
-    rewards: Mapping[str, Sequence[Number] | Floats]
-    labels: Mapping[str, tuple[int, ...]]
-    start: Start = 0
-    owner: Ints | None = None
-    actions: Sequence[Hashable] | None = None
-    states: Sequence[Hashable] | None = None
-    warnings: tuple[str, ...] = ()
-    tolerance: float = 1e-9
+    kind: str  #: "dtmc", "mdp" or "smg": Markov chain, decision process, or game of two players
+    choice_ptr: Ints  #: shape (n + 1,): the choices of state ``s`` are ``choice_ptr[s] .. choice_ptr[s+1] - 1``
+    branch_ptr: Ints  #: shape (m + 1,): the branches of a choice, in the same way
+    target: Ints  #: state that a branch leads to, shape (b,)
+    probability: Sequence[Number] | Floats  #: chance of every branch, length b
+    rewards: Mapping[str, Sequence[Number] | Floats]  #: of every choice, by structure; those of states are included
+    labels: Mapping[str, tuple[int, ...]]  #: numbers of the states that have a label, in order
+    start: Start = 0  #: initial state, or the initial states with their chances
+    owner: Ints | None = None  #: player of every state of a game, shape (n,): 0 maximises, 1 minimises
+    actions: Sequence[Hashable] | None = None  #: name of every choice, else an empty string
+    states: Sequence[Hashable] | None = None  #: names of the states, by default their numbers
+    warnings: tuple[str, ...] = ()  #: what the file says without effect
+    tolerance: float = 1e-9  #: as for `mdpdice.Network.from_choices`
 
     @property
     def n_states(self) -> int:
@@ -186,24 +156,12 @@ class Model:
 
 @attrs.frozen(eq=False)
 class Explicit:
-    """A network in the form of a model, and where its nodes are.
+    """A network in the form of a model, and where its nodes are."""
 
-    Parameters
-    ----------
-    model : Model
-        The model.
-    node : ndarray of int64, shape (N,)
-        State of every node of the network (with all decisions of a horizon left).
-    shift : Fraction
-        What the values of the network are above those of the model.
-    minimise : bool
-        Whether the one who decides wants the total small.
-    """
-
-    model: Model
-    node: Ints
-    shift: Fraction
-    minimise: bool
+    model: Model  #: what is written
+    node: Ints  #: state of every node of the network (with all decisions of a horizon left), shape (N,)
+    shift: Fraction  #: what the values of the network are above those of the model
+    minimise: bool  #: whether the one who decides wants the total small
 
     @property
     def property(self) -> str:
