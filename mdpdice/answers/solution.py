@@ -48,18 +48,10 @@ SCANNED = 1000
 
 @attrs.frozen(eq=False)
 class Decisions:
-    """The states with a decision, and the action taken in each.
-
-    Parameters
-    ----------
-    states, actions : list
-        In the order in which the states were found.
-    values, lowers, uppers : ndarray of float64, shape (states,)
-        In payoff units.
-    """
+    """The states with a decision, in the order in which they were found, and the action taken in each."""
 
     states: list[Any]
-    values: Floats
+    values: Floats  #: in payoff units, shape (states,), as are the bounds
     lowers: Floats
     uppers: Floats
     actions: list[Any]

@@ -51,51 +51,26 @@ _last: list[Any] = []  # the game that was asked for last, and its look: command
 
 @attrs.frozen
 class NamedPolicy:
-    """A policy that a game knows by name.
+    """A policy that a game knows by name; what stands behind the colon of that name is given to its functions."""
 
-    Parameters
-    ----------
-    form : str
-        How it is written, such as ``hold-at:N``.
-    help : str
-        What it does.
-    rule : callable
-        Gives for what stands behind the colon, or "", the rule: a function of a state with a decision
-        that gives the action, or a `Dist` of actions.  It raises a GameError where that is wrong.
-    value : callable, optional
-        Gives for the same text, and a `progress` function or None, the value of the policy as an `Enclosure`, where
-        that is known without exploring the game; for games whose network would not fit into memory, but fall into
-        parts that do.
-    ratings : callable, optional
-        Gives for the same text a function of a state with a decision: the policy's own rating of every
-        action, a dict, which need not be a value of the game; or None.
-    usual : str
-        The name of one that opponents often play by, such as ``hold-at:20``; empty: there is none.
-    """
-
-    form: str
-    help: str
+    form: str  #: how it is written, such as ``hold-at:N``
+    help: str  #: what it does
     rule: Callable[[str], Callable[[Any], Any]]
+    """Gives a function of a state with a decision: the action, or a `Dist` of actions; a GameError if that is wrong."""
     value: Callable[[str, Progress | None], Enclosure | None] | None = None
+    """Gives the value, where that is known without exploring the game: of one too large, that falls into parts."""
     ratings: Callable[[str], Callable[[Any], Mapping[Any, Any] | None]] | None = None
-    usual: str = ""
+    """Gives a function of a state with a decision: its own rating of every action, which need not be a value."""
+    usual: str = ""  #: the name of one that opponents often play by, such as ``hold-at:20``
 
 
 @attrs.frozen
 class Goal:
-    """Whether a player maximises or minimises the total.
+    """A total that a player goes for."""
 
-    Parameters
-    ----------
-    name : str
-        What it is called, such as ``20 points or more``.
-    least, most : number, optional
-        The totals that meet it.
-    """
-
-    name: str
-    least: float | None = None
-    most: float | None = None
+    name: str  #: what it is called, such as ``20 points or more``
+    least: float | None = None  #: the smallest total that meets it
+    most: float | None = None  #: the largest
 
     def met(self, total: float) -> bool:
         """Whether a total meets it."""

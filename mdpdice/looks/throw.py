@@ -50,18 +50,10 @@ class Rolled:
 
 @attrs.frozen
 class Throw:
-    """Dice that are thrown at once, and which outcome each roll is.
+    """Dice that are thrown at once, and which outcome each roll is."""
 
-    Parameters
-    ----------
-    groups : tuple of (Die, int)
-        Dice, and how many of each; the faces of a group are sorted.
-    outcome : callable
-        Gives for the faces, group by group, the outcome of the distribution.
-    """
-
-    groups: tuple[tuple[Die, int], ...]
-    outcome: Callable[[tuple[Any, ...]], Hashable]
+    groups: tuple[tuple[Die, int], ...]  #: dice, and how many of each; the faces of a group are sorted
+    outcome: Callable[[tuple[Any, ...]], Hashable]  #: of the faces, group by group: the outcome of the distribution
 
     @property
     def dice(self) -> tuple[Die, ...]:
