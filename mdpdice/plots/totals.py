@@ -32,10 +32,8 @@ def outcome_chart(
         One distribution, or several by what the legend calls them; see `mdpdice.outcomes`.
     at_least : bool
         Draw the chance of at least each total instead of exactly that total.
-    unit : str
-        What totals are measured in.
-    **frame : Frame
-        ``xlabel``, ``ylabel``, ``title`` and ``ax``, see `mdpdice.plots.Frame`.
+    unit, **frame
+        See `mdpdice.plots`.
 
     Returns
     -------
@@ -104,16 +102,11 @@ def threshold_bars(
     Parameters
     ----------
     thresholds : Thresholds or sequence of Thresholds
-        What `mdpdice.Game.thresholds` gives.
+        What `Look.thresholds` gives, all with as many entries (else a `GameError`).
     labels : sequence of str, optional
         What the entries of a vector are for; by default they are numbered from 1.
-    **frame : Frame
-        ``xlabel``, ``ylabel``, ``title`` and ``ax``, see `mdpdice.plots.Frame`.
-
-    Raises
-    ------
-    GameError
-        There are none, or they do not have as many entries as each other or as `labels`.
+    **frame
+        See `mdpdice.plots`.
 
     Examples
     --------
