@@ -107,21 +107,9 @@ def to_quantecon(network: Network, *, layout: str = "pairs") -> QuantEconArrays:
 
 
 def to_pymdptoolbox(network: Network, *, dense: bool = False) -> ToolboxArrays:
-    """Return a network as arrays for pymdptoolbox.
+    """Return a network as arrays for pymdptoolbox: sparse matrices, or a `dense` array; errors as in `to_quantecon`.
 
     Every state has every action there: where a state has fewer options, its last one is repeated.
-
-    Parameters
-    ----------
-    network : Network
-        A network of one player.
-    dense : bool
-        One dense array in place of a sparse matrix for every action.
-
-    Raises
-    ------
-    UnsupportedError
-        There are two players, or the table cannot hold the network; see `mdpdice.formats.decision_tables.tabulate`.
     """
     table = tabulate(network, "pymdptoolbox")
     choice = table.padded()
@@ -136,18 +124,7 @@ def to_pymdptoolbox(network: Network, *, dense: bool = False) -> ToolboxArrays:
 
 
 def to_mdpsolver(network: Network) -> MdpSolverArrays:
-    """Return a network as lists for mdpsolver.
-
-    Parameters
-    ----------
-    network : Network
-        A network of one player.
-
-    Raises
-    ------
-    UnsupportedError
-        There are two players, or the table cannot hold the network; see `mdpdice.formats.decision_tables.tabulate`.
-    """
+    """Return a network as lists for mdpsolver; errors are as in `to_quantecon`."""
     table = tabulate(network, "mdpsolver")
     matrix = table.matrix
 
@@ -245,16 +222,7 @@ def from_quantecon(
     s_indices, a_indices : array_like of int, shape (L,), optional
         State and action of the pairs.
     start, tolerance
-        As for `from_pymdptoolbox`.
-
-    Raises
-    ------
-    GameError
-        The shapes do not fit together.
-    DeadEndError
-        A state has no action that is allowed.
-    ProbabilitySumError, ProbabilityRangeError, RewardNotFiniteError, DiscountRangeError
-        A number is out of its range; the error names state and action.
+        As for `from_pymdptoolbox`, and so are the errors; a `DeadEndError`: a state has no action that is allowed.
     """
     reward = _floats(R, "R")
     if (s_indices is None) != (a_indices is None):

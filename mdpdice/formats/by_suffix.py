@@ -73,13 +73,7 @@ FORMATS: tuple[FileFormat, ...] = (
 
 
 def find_format(path: PathLike, name: str | None = None, *, writing: bool = False) -> FileFormat:
-    """Return the format of a file by its name, or by the end of the file's name.
-
-    Raises
-    ------
-    UnsupportedError
-        There is no such format, or it can only be read or only be written; the message lists those there are.
-    """
+    """Return the format of a file by its name, or by the end of the file's name; the `UnsupportedError` lists all."""
     able = [found for found in FORMATS if (found.write if writing else found.read) is not None]
     what = "written" if writing else "read"
     have = "; ".join(f"{found.name} ({', '.join(found.suffixes)})" for found in able)
@@ -95,21 +89,8 @@ def find_format(path: PathLike, name: str | None = None, *, writing: bool = Fals
 def read_file(path: PathLike, name: str | None = None, **options: Any) -> Model | Network:
     """Read a file of any format that can be read; explicit models come as `Model`, which may have several rewards.
 
-    Parameters
-    ----------
-    path : path
-        The file.
-    name : str, optional
-        The format; by default the file's name says it.
-    **options
-        ``start``, ``tolerance`` and ``exact``, as the readers take them.
-
-    Raises
-    ------
-    UnsupportedError
-        The format is not known, or its reader does not take an option.
-    CorruptFileError
-        The file is damaged or not of its format.
+    The `options` are ``start``, ``tolerance`` and ``exact``, as the readers take them.  An `UnsupportedError` says that
+    the format is not known or its reader does not take an option, a `CorruptFileError` that the file is damaged.
     """
     found = find_format(path, name)
     assert found.read is not None

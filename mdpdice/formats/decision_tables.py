@@ -67,8 +67,7 @@ class Table:
     def padded(self) -> Ints:
         """Choice of every state and action number, int64 of shape (n, largest number of choices).
 
-        Where a state has fewer choices, its last one stands in for the missing ones: a choice that is there twice
-        changes no value.
+        Where a state has fewer choices, its last one stands in for the others: a choice twice changes no value.
         """
         width = int(np.diff(self.choice_ptr).max())
         last: Ints = np.minimum(self.choice_ptr[:-1, None] + np.arange(width), self.choice_ptr[1:, None] - 1)

@@ -77,13 +77,7 @@ class Model:
         return f"<Model: {self.kind}, {about}; {names}>"
 
     def labelled(self, label: str) -> list[Hashable]:
-        """Return the states that have a label, as the network names them.
-
-        Raises
-        ------
-        GameError
-            There is no such label; the message lists them.
-        """
+        """Return the states that have a label, as the network names them; a `GameError` lists the labels."""
         if label not in self.labels:
             msg = f"there is no label {label!r}; the labels are: {', '.join(self.labels) or 'none'}"
             raise GameError(msg, value=label)
@@ -91,24 +85,15 @@ class Model:
         return [states[at] for at in self.labels[label]]
 
     def network(self, reward: str | None = None, *, discount: Any = 1) -> Network:
-        """Return the model as a network.
+        """Return the model as a network; a state that can only stay where it is, for nothing, ends the play.
 
         Parameters
         ----------
         reward : str, optional
-            Reward structure.  If the model has several, one must be named; if it has none, nothing pays.
+            Reward structure.  If the model has several, one must be named (the `GameError` lists them); if it has
+            none, nothing pays.
         discount : number
             Factor per step.
-
-        Returns
-        -------
-        Network
-            A state that can only stay where it is, and gets nothing for it, ends the play.
-
-        Raises
-        ------
-        GameError
-            There is no such reward structure, or it must be said which; the message lists them.
         """
         rewards = self._reward(reward)
         # A state moves if one of its choices pays, or has a branch that leaves.
@@ -205,16 +190,8 @@ def question(kind: str, *, minimise: bool) -> str:
 def explicit(network: Network, *, games: bool = True, name: str = "this format", labels: Labels = None) -> Explicit:
     """Write a network as a model with the same values; see the module for how.
 
-    Every copy of a state gets its labels.
-
-    Raises
-    ------
-    UnsupportedError
-        There are two players, and `games` says that the format, whose name is `name`, knows one.
-    UnknownStateError
-        A state of a label is not in the network.
-    GameError
-        A label has a name that formats do not allow.
+    Every copy of a state gets its labels.  Two players are an `UnsupportedError` unless the format, called `name`,
+    knows `games`.
     """
     require_network(network)
     network = for_sense(network)

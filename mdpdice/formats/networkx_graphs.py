@@ -266,7 +266,7 @@ def write_dot(
     Parameters
     ----------
     network : Network
-        The network.
+        The network, of at most `max_nodes` nodes.
     path : path
         Usually ending in ``.dot`` or ``.gv``.
     policy : Policy or Solution, optional
