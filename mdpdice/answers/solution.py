@@ -178,13 +178,7 @@ class Solution:
 
     @property
     def nodes(self) -> NodeValues:
-        """Arrays by the nodes of the network.
-
-        Raises
-        ------
-        UnsupportedError
-            The game was solved on its lattice.
-        """
+        """Arrays by the nodes of the network; an `UnsupportedError` where the game was solved on its lattice."""
         if isinstance(self.table, GridValues):
             msg = (
                 "this game was solved on its lattice and has no network; solution.excerpt({counter: value}) is a "
@@ -244,10 +238,7 @@ class Solution:
     def estimate(self, state: Hashable = None, *, steps_left: int | None = None) -> float:
         """Return the proposed value of a state, whatever was proved about it.
 
-        Raises
-        ------
-        TotalRewardUndefinedError
-            Plays from here collect and pay without end.
+        A `TotalRewardUndefinedError` says that plays from there collect and pay without end.
         """
         told = self.at_start if state is None and steps_left is None else None
         number = self.table.value(state, steps_left) if told is None else float(told[0])
@@ -257,13 +248,7 @@ class Solution:
         return number
 
     def exact(self, state: Hashable = None, *, steps_left: int | None = None) -> Fraction | float:
-        """Exact value of a state, a `Fraction`, or a float if it is infinite.
-
-        Raises
-        ------
-        NotCertifiedError
-            The status is not EXACT.
-        """
+        """Exact value of a state, a `Fraction`, or a float if it is infinite; if not EXACT a `NotCertifiedError`."""
         table = self.table
         if self.status is not Status.EXACT or isinstance(table, GridValues) or table.exact is None:
             how = "evaluate(..., exact=True)" if self.given is not None else "solver='exact'"
@@ -286,13 +271,7 @@ class Solution:
         return self.table.interval(state, steps_left) if told is None else told[1:]
 
     def reaches(self, state: Hashable) -> bool:
-        """Whether play can come to a state.
-
-        Raises
-        ------
-        UnknownStateError
-            It has no counter values, or ones that are not in their ranges.
-        """
+        """Whether play can come to a state; an `UnknownStateError` if it lacks counters, or they leave their ranges."""
         return self.table.reaches(state)
 
     def kind(self, state: Hashable = None) -> Kind:
@@ -303,13 +282,7 @@ class Solution:
 
     @cached_property
     def policy(self) -> Policy:
-        """What is done in every decision.
-
-        Raises
-        ------
-        GameError
-            Two policies were given, one for each player: see `given`.
-        """
+        """What is done in every decision; a `GameError` where two policies were `given`, one for each player."""
         from mdpdice.answers.policy import Policy
 
         if isinstance(self.given, tuple):
@@ -321,10 +294,8 @@ class Solution:
 
         Raises
         ------
-        GameError
-            Nobody decides in this state.
-        HorizonRangeError
-            No decision is left.
+        GameError, HorizonRangeError
+            Nobody decides in this state, or no decision is left.
         UnknownStateError
             The state cannot be reached.
         """
@@ -333,17 +304,10 @@ class Solution:
         return self.table.action(state, steps_left)
 
     def q(self, state: Hashable = None, *, steps_left: int | None = None) -> dict[Any, float]:
-        """Value of every action of a decision state, best play (or the given policy) afterwards.
+        """Value of every action of a decision state, in order, with best play (or the given policy) afterwards.
 
-        Returns
-        -------
-        dict
-            In the order of the options; ``[]`` with an unknown action raises an `UnknownStateError`.
-
-        Raises
-        ------
-        UnsupportedError
-            A policy was evaluated on a lattice, where nothing is kept of the other actions.
+        ``[]`` with an unknown action is an `UnknownStateError`.  Where a policy was evaluated on a lattice, nothing is
+        kept of the other actions: an `UnsupportedError`.
         """
         _, options = self._options(state, steps_left)
         return _Worth((action, value) for action, value, _, _ in options)
@@ -373,29 +337,16 @@ class Solution:
     def excerpt(self, where: Mapping[str, Any] | None = None, *, max_states: int = 1_000_000) -> Solution:
         """Return some states of a lattice as a solution with a network, for tables and pictures.
 
+        Behind every option of a decision is an end that is worth what the option is worth, so `value`, `q`, `ties`,
+        `action` and the interval are those of the lattice.  It starts where the game does if that state is among them.
+        States that play cannot reach are not.  A solution with a network is its own excerpt, without `where`.
+
         Parameters
         ----------
         where : mapping of str to object, optional
-            Values of counters, and of fields of core states, by name; by default all states are taken.
+            Values of counters, and of fields of core states, by name (else a `GameError`); by default all.
         max_states : int
-            Most states.
-
-        Returns
-        -------
-        Solution
-            Behind every option of a decision is an end that is worth what the option is worth, so `value`, `q`,
-            `ties`, `action` and the interval are those of the lattice.  It starts where the game does if that state
-            is among them.  States that play cannot reach are not.  A solution with a network is its own excerpt,
-            without `where`.
-
-        Raises
-        ------
-        StateLimitError
-            There are more states.
-        GameError
-            There is no such counter or field, or no such state.
-        UnsupportedError
-            `where` was given, and there is a network already.
+            Most states; more are a `StateLimitError`.
         """
         if isinstance(self.table, NodeValues):
             if where:
@@ -405,20 +356,7 @@ class Solution:
         return attrs.evolve(self, table=excerpt(self.table, {} if where is None else where, max_states))
 
     def decisions(self, where: Mapping[str, Any] | None = None, *, steps_left: int | None = None) -> Decisions:
-        """Return the states with a decision, with value, interval and action.
-
-        Parameters
-        ----------
-        where : mapping of str to object, optional
-            Which states of a lattice; see `excerpt`.
-        steps_left : int, optional
-            Decisions left, for a solution with a horizon.
-
-        Raises
-        ------
-        StateLimitError
-            A lattice has too many states; fix some counters by `where`.
-        """
+        """Return the states with a decision, with value, interval and action; for `where` see `excerpt`."""
         table = self.excerpt(where).nodes
         net = table.network
         at = np.flatnonzero(net.decides[net.state_node])
@@ -460,17 +398,9 @@ class Solution:
     # --- files --------------------------------------------------------------
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the solution to a file, which is replaced at once or not at all.
+        """Write the solution to a file, usually ``.npz``, which is replaced at once or not at all.
 
-        Parameters
-        ----------
-        path : path
-            Usually ends in ``.npz``.
-
-        Raises
-        ------
-        UnsupportedError
-            Many thresholds were solved, and the solution of the best one is no answer that could be certified again.
+        An `UnsupportedError` where many thresholds were solved: that of the best one cannot be certified again.
         """
         if self.at_start is not None:
             msg = "this answer is not saved; solve the objective .at(solution.details['threshold']), and save that"
@@ -579,29 +509,22 @@ class Solution:
     ) -> pd.DataFrame:
         """Return the solution as a data frame of pandas, one row per state.
 
+        The columns are ``state``, ``kind``, ``value``, ``lower``, ``upper`` (in payoff units), ``action`` (None without
+        a decision), and one for every counter and every field of the states.
+
         Parameters
         ----------
         where, max_states
-            Which states of a lattice; see `excerpt`.
+            Which states of a lattice; see `excerpt`, also for errors.
         decisions : bool
             Leave out states without a decision.
         steps_left : int, optional
             Decisions left, for a solution with a horizon; by default the whole horizon.
 
-        Returns
-        -------
-        pandas.DataFrame
-            Columns ``state``, ``kind``, ``value``, ``lower``, ``upper`` (in payoff units), ``action`` (None
-            without a decision), and one for every counter and every field of the states.
-
         Raises
         ------
         MissingPackageError
             pandas is not installed.
-        HorizonRangeError
-            There is no such number of decisions left.
-        StateLimitError, GameError
-            As for `excerpt`.
         """
         try:
             import pandas as pd

@@ -108,58 +108,28 @@ class Look(Generic[G]):
     # --- as data ----------------------------------------------------------------------------------
 
     def table(self, state: Any, seen: Rolled | None = None) -> list[Part]:
-        """Return what lies on the table.
+        """Return what lies on the table in a core state.
 
-        Parameters
-        ----------
-        state : hashable
-            A core state.
-        seen : Rolled, optional
-            The dice as they lie, where the game merges rolls; None: that is not known.
+        `seen` are the dice as they lie, where the game merges rolls; None: that is not known.
         """
         return default.table(self.game, self.axes, state, seen)
 
     def act(self, state: Any, action: Any, seen: Rolled | None = None) -> Act:
-        """Return an action: its words, and what is tapped for it.
-
-        Parameters
-        ----------
-        state : hashable
-            A core state.
-        action : hashable
-        seen : Rolled, optional
-            As for `table`.
-        """
+        """Return an action in a core state: its words, and what is tapped for it; `seen` is as for `table`."""
         known = self._parts  # once: another thread may ask, too
         if known is None or known[0] != (state, seen):
             self._parts = known = (state, seen), self.table(state, seen)
         return default.act(known[1], action)
 
     def heard(self, state: Any, outcome: Any, seen: Rolled | None, *, lost: bool) -> Text:
-        """Return what was thrown, in words.
+        """Return what was thrown in a core state, in words: the outcome as the rules declare it, which dice show.
 
-        Parameters
-        ----------
-        state : hashable
-            The core state in which it was thrown.
-        outcome : hashable
-            The outcome as the rules declare it.
-        seen : Rolled or None
-            The dice.
-        lost : bool
-            It ends the turn, or the play.
+        It may be `lost`, and end the turn or the play.
         """
         return str(seen) if seen is not None and seen.faces else phrase(outcome)
 
     def ending(self, state: Any, action: Any, outcome: Any, payoff: Any) -> Text:
-        """Return the end of a play, from its last state, for the player to move.
-
-        Parameters
-        ----------
-        state, action, outcome : hashable
-            The last core state, the last action and the last outcome; None where there was none.
-        payoff : number
-        """
+        """Return the end of a play for the player to move, from its last core state, action and outcome, if any."""
         if self.game.total == 1 and payoff in (0, 1):
             return "wins" if payoff else "loses"
         return f"the end pays {payoff}"
@@ -169,10 +139,7 @@ class Look(Generic[G]):
     def show_state(self, state: Any) -> str:
         """One line for a state, which `read_state` reads; of a game with counters, of an `At`.
 
-        Raises
-        ------
-        UnknownStateError
-            A part of the state has no text.
+        An `UnknownStateError` says that a part of the state has no text.
         """
         core, counters = parted(state)
         found = []
@@ -186,14 +153,9 @@ class Look(Generic[G]):
         return " ".join(found)
 
     def read_state(self, text: str) -> Any:
-        """State of a line: the inverse of `show_state`.
+        """State of a line: the inverse of `show_state`; an `UnknownStateError` where the text is not of that form.
 
         Counters that are not named are as at the start, and so is the core.  JSON as programs get it is read, too.
-
-        Raises
-        ------
-        UnknownStateError
-            The text is not of that form.
         """
         try:
             if '{"' in text:
@@ -244,10 +206,7 @@ class Look(Generic[G]):
     def read_action(self, state: Any, actions: Sequence[Any], text: str, seen: Rolled | None = None) -> Any:
         """Return the available action that some words mean: its own words, or the things that are tapped.
 
-        Raises
-        ------
-        UnknownStateError
-            They mean none of them, or several.
+        It is an `UnknownStateError` if they mean none of them, or several.
         """
         core, counters = parted(state)
         wanted = "".join(text.split()).casefold()
@@ -288,13 +247,7 @@ class Look(Generic[G]):
         return []
 
     def tables(self, solution: Solution | None) -> list[Table]:
-        """Return the strategy of an answer as tables; without one, those that follow from the rules alone.
-
-        Raises
-        ------
-        NotCertifiedError
-            The solution was not proved.
-        """
+        """Return the strategy of a proved answer as tables; without one, those that follow from the rules alone."""
         return []
 
     def thresholds(
@@ -302,16 +255,8 @@ class Look(Generic[G]):
     ) -> list[Thresholds]:
         """Thresholds of the optimal policy, and the best ones of a search; nothing where there are none.
 
-        Parameters
-        ----------
-        monotone : bool
-            Search among vectors that do not fall.
-        search : int
-            Vectors to draw at random before the best one is refined; 0: no search.
-        seed : int
-            Seed of the random numbers.
-        progress : callable, optional
-            Called as ``progress("search", {"vectors": ..., "of": ...})`` from time to time.
+        The `search` draws so many vectors at random, by the `seed`, before the best one is refined; `monotone` ones do
+        not fall.  From time to time it calls ``progress("search", {"vectors": ..., "of": ...})``.
         """
         return []
 
@@ -322,10 +267,7 @@ class Look(Generic[G]):
     def policy(self, name: str) -> Callable[[Any], Any] | None:
         """Return the rule of a name such as ``hold-at:20``; None if the game knows no such name.
 
-        Raises
-        ------
-        GameError
-            What stands behind the name, as 20 does above, is wrong.
+        A `GameError` says that what stands behind the name, as 20 does here, is wrong.
         """
         known, argument = self._named(name)
         return None if known is None else known.rule(argument)
