@@ -218,14 +218,16 @@ class Case(NamedTuple):
 def open_case(
     name: str,
     pairs: Sequence[str],
-    horizon: int | None,
-    epsilon: float,
-    objective: str | None,
-    sense: Sense | None,
+    *,
     as_json: bool,
     progress: ProgressBars,
+    horizon: int | None = None,
+    epsilon: float = 1e-6,
+    objective: str | None = None,
+    sense: Sense | None = None,
+    **more: bool,
 ) -> Case:
-    """Find a game, give it its parameters, and read what counts in it."""
+    """Find a game, give it its parameters, and read what counts in it; `more` is about kept answers."""
     from mdpdice.cli.catalogue import find_game
     from mdpdice.cli.game_parameters import build_game
     from mdpdice.modelling.sense import sense_of, with_sense
@@ -234,7 +236,7 @@ def open_case(
     game, given = build_game(name, found, pairs)
     usual = sense_of(game)
     game = with_sense(game, sense or usual)
-    case = Case(name, pairs, found, game, given, horizon, epsilon, as_json, progress)
+    case = Case(name, pairs, found, game, given, horizon, epsilon, as_json, progress, **more)
     asked = read_objective(objective, sense, usual, horizon, case.position)
     if asked.objective is not None and asked.horizon is None and (reason := case.look.infinite_reason()):
         raise click.UsageError(f"{reason}, so no network can be made for another objective; add --horizon")
