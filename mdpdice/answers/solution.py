@@ -16,6 +16,7 @@ from mdpdice.answers.answer import Provenance, Status, question_text
 from mdpdice.answers.grid_excerpt import excerpt
 from mdpdice.answers.grid_values import GridValues
 from mdpdice.answers.node_values import NodeValues
+from mdpdice.answers.passed_on import PassedOn
 from mdpdice.errors import (
     CertificateError,
     GameError,
@@ -107,60 +108,17 @@ class Solution:
         """Whether the status is EXACT or CERTIFIED."""
         return self.status in (Status.EXACT, Status.CERTIFIED)
 
-    @property
-    def solver(self) -> str:
-        """Who proposed the answer."""
-        return self.provenance.solver
-
-    @property
-    def objective(self) -> str:
-        """What counted."""
-        return self.provenance.objective
-
-    @property
-    def sense(self) -> str:
-        """What the player to move wants."""
-        return self.provenance.sense
-
-    @property
-    def iterations(self) -> int:
-        """What the solver counted."""
-        return self.provenance.iterations
-
-    @property
-    def seconds(self) -> float:
-        """Wall-clock time of solving and certifying."""
-        return self.provenance.seconds
-
-    @property
-    def version(self) -> str:
-        """Version of mdpdice."""
-        return self.provenance.version
-
-    @property
-    def details(self) -> Mapping[str, Any]:
-        """What the solver said beyond the answer."""
-        return self.provenance.details
-
-    @property
-    def digest(self) -> str:
-        """Digest of what was solved."""
-        return self.table.digest
-
-    @property
-    def start(self) -> Any:
-        """State where a play starts."""
-        return self.table.start
-
-    @property
-    def n_states(self) -> int:
-        """Number of states."""
-        return self.table.n_states
-
-    @property
-    def n_edges(self) -> int:
-        """Number of edges between them."""
-        return self.table.n_edges
+    solver = PassedOn[str]("provenance.solver", "Who proposed the answer.")
+    objective = PassedOn[str]("provenance.objective", "What counted.")
+    sense = PassedOn[str]("provenance.sense", "What the player to move wants.")
+    iterations = PassedOn[int]("provenance.iterations", "What the solver counted.")
+    seconds = PassedOn[float]("provenance.seconds", "Wall-clock time of solving and certifying.")
+    version = PassedOn[str]("provenance.version", "Version of mdpdice.")
+    details = PassedOn[Mapping[str, Any]]("provenance.details", "What the solver said beyond the answer.")
+    digest = PassedOn[str]("table.digest", "Digest of what was solved.")
+    start = PassedOn[Any]("table.start", "State where a play starts.")
+    n_states = PassedOn[int]("table.n_states", "Number of states.")
+    n_edges = PassedOn[int]("table.n_edges", "Number of edges between them.")
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -370,30 +328,11 @@ class Solution:
     def _decisions(self) -> Decisions:
         return self.decisions()
 
-    @property
-    def states(self) -> list[Any]:
-        """The states with a decision; see `decisions`, also where there are too many."""
-        return self._decisions.states
-
-    @property
-    def values(self) -> Floats:
-        """Value of every state in `states`."""
-        return self._decisions.values
-
-    @property
-    def lowers(self) -> Floats:
-        """Lower end of the interval of every state in `states`."""
-        return self._decisions.lowers
-
-    @property
-    def uppers(self) -> Floats:
-        """Upper end of the interval of every state in `states`."""
-        return self._decisions.uppers
-
-    @property
-    def actions(self) -> list[Any]:
-        """Action in every state in `states`."""
-        return self._decisions.actions
+    states = PassedOn[list[Any]]("_decisions.states", "The states with a decision; see `decisions`.")
+    values = PassedOn[Floats]("_decisions.values", "Value of every state in `states`.")
+    lowers = PassedOn[Floats]("_decisions.lowers", "Lower end of the interval of every state in `states`.")
+    uppers = PassedOn[Floats]("_decisions.uppers", "Upper end of the interval of every state in `states`.")
+    actions = PassedOn[list[Any]]("_decisions.actions", "Action in every state in `states`.")
 
     # --- files --------------------------------------------------------------
 
