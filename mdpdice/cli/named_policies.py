@@ -108,13 +108,7 @@ def rule_and_ratings(case: Case, name: str) -> tuple[Rule, Rule] | None:
 def policy_on(
     case: Case, name: str, model: mdpdice.Network | mdpdice.Lattice, optimum: Callable[[], mdpdice.Policy]
 ) -> mdpdice.Policy:
-    """Return a named policy on the network of a game (with its horizon) or its lattice; `optimum` solves it.
-
-    Raises
-    ------
-    click.UsageError
-        There is no such policy.
-    """
+    """Return a named policy on the network of a game (with its horizon) or its lattice; `optimum` solves it."""
     if name == "optimal":
         return optimum()
     if name == "random":

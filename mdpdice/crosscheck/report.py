@@ -177,8 +177,7 @@ def cross_check(
         Solvers by name or with their parameters; by default all that are installed.
     at_least : mapping of str to int, optional
         Numbers of the report that must be reached, or it is not good: for instance
-        ``{"independent": 3, "states": 1000, "ties": 1}``.  Two independent solvers are
-        asked for in any case.
+        ``{"independent": 3, "states": 1000, "ties": 1}``.  Two independent solvers are asked for in any case.
 
     Returns
     -------
@@ -187,10 +186,8 @@ def cross_check(
 
     Raises
     ------
-    GameError
-        `at_least` asks for something that is not counted.
-    UnsupportedError
-        No solver has a name in `solvers`.
+    GameError, UnsupportedError
+        `at_least` asks for something that is not counted, or no solver has a name in `solvers`.
     """
     floors, epsilon = _floors(at_least), size(epsilon, "epsilon")
     if isinstance(solvers, str) or not isinstance(solvers, Iterable | None):

@@ -75,15 +75,10 @@ class Table:
 
 
 def tabulate(network: Network, name: str) -> Table:
-    """Write a network of one player as a decision table.
+    """Write a network of one player as a decision table, which the format called `name` wants.
 
-    Raises
-    ------
-    UnsupportedError
-        There are two players, or a horizon counts decisions where the table would have more states than decisions,
-        or floats cannot hold a number of the network.  The message says that `name` wants the table.
-    StateLimitError
-        The rows have more than `MAX_ENTRIES` probabilities in all.
+    Two players are an `UnsupportedError`; so are a horizon that counts decisions where the table would have more states
+    than these, and numbers that floats cannot hold.  More than `MAX_ENTRIES` probabilities are a `StateLimitError`.
     """
     require_network(network)
     network = for_sense(network)

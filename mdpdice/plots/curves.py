@@ -44,15 +44,6 @@ def value_curve(
     -------
     Axes
         Its lines hold the values, its collections the intervals, unless `actions` are drawn.
-
-    Examples
-    --------
-    >>> from mdpdice import solve
-    >>> from mdpdice.games.pig import PigTurn
-    >>> from mdpdice.plots import value_curve
-    >>> ax = value_curve(solve(PigTurn(cap=30)), "state", actions=True, unit="points")
-    >>> [line.get_label() for line in ax.lines]
-    ['hold', 'roll']
     """
     if actions and by is not None:
         raise GameError("the curves are told apart by actions or by a dimension of the state; leave out one of the two")

@@ -29,7 +29,7 @@ def outcome_chart(
     Parameters
     ----------
     outcomes : Outcomes or mapping of str to Outcomes
-        One distribution, or several by what the legend calls them; see `mdpdice.outcomes`.
+        One distribution, or several by what the legend calls them, with finite totals; see `mdpdice.outcomes`.
     at_least : bool
         Draw the chance of at least each total instead of exactly that total.
     unit, **frame
@@ -39,11 +39,6 @@ def outcome_chart(
     -------
     Axes
         Bars (``ax.containers``), or with `at_least` a line of steps per distribution; the vertical lines are the means.
-
-    Raises
-    ------
-    GameError
-        There is no finite total to be drawn.
     """
     several = outcomes if isinstance(outcomes, Mapping) else {"": outcomes}
     finite = {name: np.isfinite(one.totals) for name, one in several.items()}
