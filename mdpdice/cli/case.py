@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Hashable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -88,6 +88,11 @@ class Case(NamedTuple):
     def infinite(self) -> str | None:
         """Why the value is infinite, where the rules alone show it."""
         return None if self.horizon is not None else self.look.infinite_reason()
+
+    def under(self, network: mdpdice.Network) -> tuple[mdpdice.Network, mdpdice.Network]:
+        """Return a network of the game with the horizon, and with the objective too."""
+        network = network if self.horizon is None else mdpdice.Horizon(self.horizon).apply(network)
+        return network, network if self.objective is None else self.objective.apply(network)
 
     def refuse_infinite(self, therefore: str) -> None:
         """Refuse a game of infinite value, and say what follows from that."""
@@ -245,14 +250,18 @@ def open_case(
 
 def solver_of(text: str) -> str | mdpdice.Solver:
     """Return the solver of a name, or of ``lookahead:DEPTH``."""
-    name, colon, depth = text.partition(":")
+    name, colon, _ = text.partition(":")
     check_solver(name)
-    if not colon:
-        return name
-    if name != "lookahead" or not depth.isdecimal() or not int(depth):
-        raise click.UsageError(f"--solver {text}: write a name, or lookahead:DEPTH with a positive number of decisions")
-    # What a solver takes is its own; this one's parameter is known.
-    return cast("Any", mdpdice.load_solver(name))(depth=int(depth))  # type: ignore[no-any-return]
+    return lookahead(text) if colon else name
+
+
+def lookahead(text: str) -> mdpdice.Solver:
+    """Return the solver of ``lookahead:DEPTH``, or of ``lookahead`` with its usual depth."""
+    name, colon, depth = text.partition(":")
+    if name != "lookahead" or (colon and not (depth.isdecimal() and int(depth))):
+        raise click.UsageError(f"{text}: write lookahead:DEPTH with a positive number of decisions")
+    make: Any = mdpdice.load_solver(name)
+    return make(depth=int(depth)) if colon else make()  # type: ignore[no-any-return]
 
 
 def check_solver(name: str) -> None:
