@@ -1,17 +1,7 @@
 """How a game is shown and spoken of: one `Look` for a class of games.
 
 A look stands beside the rules, in a module `look` next to the game's own or below the game in one file, and is
-registered when its class is made:
-
->>> from mdpdice.games.pig import PigTurn
->>> from mdpdice.looks import Act, Look, look_of
->>> class LoudPig(PigTurn):
-...     pass
->>> class LoudLook(Look[LoudPig], of=LoudPig):
-...     def act(self, state, action, seen=None):
-...         return Act(f"{action}!")
->>> look_of(LoudPig()).words(12, "roll"), look_of(PigTurn()).words(12, "roll")
-('roll!', 'roll')
+registered when its class is made: ``class MyLook(Look[MyGame], of=MyGame)``.
 """
 
 from __future__ import annotations

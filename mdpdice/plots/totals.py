@@ -102,15 +102,6 @@ def threshold_bars(
         What the entries of a vector are for; by default they are numbered from 1.
     **frame
         See `mdpdice.plots`.
-
-    Examples
-    --------
-    >>> from mdpdice.games.farkle import KcdFarkle
-    >>> from mdpdice.looks import look_of
-    >>> from mdpdice.plots import threshold_bars
-    >>> ax = threshold_bars(look_of(KcdFarkle(dice=3, cap=1000)).thresholds(), xlabel="dice left", ylabel="points")
-    >>> [round(bar.get_height()) for bar in ax.containers[0]]
-    [100, 150, 350]
     """
     several = [thresholds] if isinstance(thresholds, Thresholds) else list(thresholds)
     sizes = {len(one.vector) for one in several} | ({len(labels)} if labels is not None else set())
