@@ -26,14 +26,14 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable
-from typing import Any, ClassVar, NamedTuple, TypeAlias, cast
+from typing import ClassVar, NamedTuple, TypeAlias, cast
 
 import attrs
 
-from mdpdice import At, Counter, Dist, Edge, Game, Node, Solution, d6, decide, end, go, pass_to, roll, when
+from mdpdice import At, Counter, Dist, Edge, Node, Solution, d6, decide, end, go, pass_to, roll, when
 from mdpdice.games.parameters import whole
 from mdpdice.games.pig.turn import Action
-from mdpdice.games.races import LARGEST_GOAL
+from mdpdice.games.races import LARGEST_GOAL, RaceGame
 
 # What a roll adds to the points of a turn; 0 loses them.
 DIE: Dist[int] = d6.map(lambda face: 0 if face == 1 else face)
@@ -88,21 +88,16 @@ def _rows(mine: int, theirs: int, actions: Iterable[tuple[int, Action]]) -> list
     return rows or [HoldRow(mine, theirs, None, None)]
 
 
-class Race(Game[str, Action]):
+class Race(RaceGame[str, Action]):
     """What Pig and Piglet have in common."""
 
-    total: ClassVar[int] = 1  # one player wins, so values are chances to win
-    payoff_range = (0, 1)
     step: ClassVar[Dist[int]]
     goal: int
 
-    mine = Counter(lambda game: range(game.goal))
-    theirs = Counter(lambda game: range(game.goal))
-    turn = Counter(lambda game: range(game.goal))
+    turn = Counter(lambda game: game.points())
 
-    def progress(self) -> Any:
-        """Return the sum of the scores."""
-        return self.mine + self.theirs
+    def points(self) -> range:
+        return range(self.goal)
 
     def start(self) -> str:
         return _PLAY
