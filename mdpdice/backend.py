@@ -54,12 +54,7 @@ class Feature(enum.Enum):
 def needs(what: str, holds: Callable[[Any], bool]) -> Callable[[object, attrs.Attribute[Any], Any], None]:
     """Return a validator for a parameter of a solver, whose errors are those of this library.
 
-    Parameters
-    ----------
-    what : str
-        What the parameter is, for the message: ``"a number of at least 1"``.
-    holds : callable
-        Whether a value is that; what it cannot even compare is not.
+    It is `what` says, ``"a number of at least 1"``, if `holds` is true of it; what that cannot even compare is not.
     """
 
     def check(_: object, attribute: attrs.Attribute[Any], value: Any) -> None:
@@ -127,13 +122,9 @@ class Run:
         self.tell(phase, **numbers)
 
     def offer(self, make: Callable[[], Candidate]) -> None:
-        """Say what to return if the solve is stopped.
+        """Say what to return if the solve is stopped: `make` gives the candidate so far.
 
-        Parameters
-        ----------
-        make : callable
-            Gives the candidate so far.  It may be asked in the middle of any line, may leave
-            values that are not known NaN and decisions that are not made -1.
+        It may be asked in the middle of any line; unknown values are NaN, and decisions that are not made -1.
         """
         self._offers[:] = [make]
 
@@ -142,15 +133,10 @@ class Run:
         return self._offers[0]() if self._offers else None
 
     def resume(self, arrays: Mapping[str, NDArray[Any]]) -> bool:
-        """Fill arrays with the state of an earlier solve, if there is one.
+        """Fill arrays, of int64 or float64, with the state of an earlier solve, if there is one; say whether there is.
 
-        No float is NaN then; whether the numbers make sense is for the solver to find out,
-        which raises ``run.checkpoint.corrupt(field, what)`` if they do not.
-
-        Parameters
-        ----------
-        arrays : mapping of str to ndarray of int64 or float64
-            The state of the solve: all of it, so that it goes on as if it had not been stopped.
+        They are all of its state, so that it goes on as if it had not been stopped.  No float is NaN then; if the
+        numbers make no sense, which is for the solver to find out, it raises ``run.checkpoint.corrupt(field, what)``.
         """
         return self.checkpoint is not None and self.checkpoint.resume(arrays)
 

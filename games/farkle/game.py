@@ -5,15 +5,8 @@ lost.  After every roll either bank the points or roll the dice that are left; w
 of them are rolled again (hot dice).
 
 States are `Ready` (some dice are about to be rolled) and `Choose` (a roll lies on the table, as its menu); the points
-at risk are a counter.  The optimality equations are, with `p` the points at risk, `D` the dice to roll and `m` a menu,
-
-.. math::
-
-   V(D, p) &= \sum_m P_D(m) \, V(m, p), \qquad V(\text{bust}, p) = 0, \\
-   V(m, p) &= \max\bigl(p + b(m), \; \max_{(s, D') \in m} V(D', p + s)\bigr).
-
-Banking takes the best points `b(m)` of a roll, since a payoff never falls in the points.  With at most `n` rolls
-(``horizon=n``) the value is what a public program calls Optimal_n.
+at risk are a counter.  The optimality equations stand in ``docs/farkle.md``.  Banking takes the best points of a roll,
+since a payoff never falls in the points.
 
 *Where a turn ends.*  With ``cap=N`` it ends when the points reach `N`; the payoff is the points (``at_cap="stop"``) or
 at most `N` (``at_cap="clip"``).  Without a cap it ends at the bound of `mdpdice.games.farkle.banking`.

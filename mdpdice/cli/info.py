@@ -24,20 +24,6 @@ NOT_EXPLORED = dict.fromkeys(
         *("cyclic_components", "cycle", "end_components", "largest_degree", "layers", "solvers", "digest"),
     )
 )
-ARRAYS = (
-    "kind",
-    "indptr",
-    "dst",
-    "weight",
-    "reward",
-    "sign",
-    "step",
-    "payoff",
-    "numerator",
-    "state_node",
-    "node_state",
-)
-"""Arrays of a network whose memory is counted."""
 
 
 @game_command()
@@ -103,6 +89,7 @@ def _on_lattice(layers: Layers) -> dict[str, Any]:
 
 
 def _structure(case: Case, network: mdpdice.Network) -> dict[str, Any]:
+    import attrs
     import numpy as np
 
     from mdpdice.backend import available_solvers
@@ -118,6 +105,7 @@ def _structure(case: Case, network: mdpdice.Network) -> dict[str, Any]:
     chance = network.kind == mdpdice.Kind.CHANCE
     ends = graph.end_components(network.indptr, network.dst, chance, taken)
     need = prepare(network).needs() - {mdpdice.Feature.HORIZON}
+    arrays = (getattr(network, field.name) for field in attrs.fields(mdpdice.Network))
     solvers = sorted(name for name, cls in available_solvers().items() if need <= cls.features)
     return {
         "states": network.n_states,
@@ -131,7 +119,7 @@ def _structure(case: Case, network: mdpdice.Network) -> dict[str, Any]:
         "cyclic_components": int(cyclic.sum()),
         "cycle": [_shown(case, network, node) for node in cycle[:6]],
         "end_components": len(np.unique(ends[ends >= 0])),
-        "bytes": sum(getattr(network, name).nbytes for name in ARRAYS),
+        "bytes": sum(array.nbytes for array in arrays if isinstance(array, np.ndarray)),
         "solvers": solvers,
         "digest": network.digest,
     }

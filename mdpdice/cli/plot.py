@@ -77,11 +77,8 @@ class _Desk:
 
     def applied(self, network: mdpdice.Network) -> mdpdice.Network:
         """Return the network of the game with the horizon and the objective."""
-        case = self.case
-        if case.horizon is not None:
-            network = mdpdice.Horizon(case.horizon).apply(network)
-        self._explored = network
-        return network if case.objective is None else case.objective.apply(network)
+        self._explored, network = self.case.under(network)
+        return network
 
     def question(self) -> tuple[mdpdice.Network, mdpdice.Objective | None]:
         """Return what `mdpdice.solve` is asked."""

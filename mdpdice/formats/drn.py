@@ -64,8 +64,7 @@ def write_drn(network: Network, path: PathLike, *, exact: bool = True, labels: L
     path : path
         Usually ending in ``.drn``.
     exact : bool
-        Write fractions ``p/q`` wherever no decimal is exact; else the shortest decimals that
-        give the same floats.
+        Write fractions ``p/q`` wherever no decimal is exact; else the shortest decimals that give the same floats.
     labels : mapping of str to collection of states, optional
         Labels to give besides ``init``, ``end`` and ``done``.
 
@@ -78,6 +77,8 @@ def write_drn(network: Network, path: PathLike, *, exact: bool = True, labels: L
     ------
     UnsupportedError
         There are two players, or a number is too long.
+    UnknownStateError, GameError
+        A state of a label is not there, or a label has a name that formats do not allow.
     """
     found = explicit(network, games=False, name="DRN", labels=labels)
     write_lines(path, _lines(found, exact=exact))

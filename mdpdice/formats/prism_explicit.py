@@ -48,28 +48,15 @@ def write_prism_explicit(
 
     Parameters
     ----------
-    network, labels
-        As for `write_drn`.
     path : path
         The file of transitions, ``x.tra``; beside it are written ``x.lab``, and the rewards as ``x.trew`` (of a
         decision process) or ``x.srew`` (of a chain).
     exact : bool
-        Write fractions ``p/q`` wherever no decimal is exact, for PRISM's ``-exact``; else the shortest decimals that
-        give the same floats.
+        Write fractions ``p/q`` wherever no decimal is exact, for PRISM's ``-exact``.
     dialect : {"prism", "storm"}
         Whose form of the files to write.
-
-    Returns
-    -------
-    Explicit
-        Which state of the files every node of the network is.
-
-    Raises
-    ------
-    UnsupportedError
-        There are two players, or a number is too long.
-    GameError
-        The file of transitions has the name of another one.
+    network, labels
+        As for `write_drn`, and so are result and errors; a path of another file of the model is a `GameError`.
     """
     if dialect not in ("prism", "storm"):
         raise GameError(f'dialect {dialect!r}: it is "prism" or "storm"', value=dialect)
@@ -158,6 +145,8 @@ def read_prism_explicit(
 ) -> Model:
     """Read a Markov chain or decision process from explicit files.
 
+    A state without transitions is one where play ends, as with PRISM's option to fix deadlocks.
+
     Parameters
     ----------
     path : path
@@ -168,21 +157,7 @@ def read_prism_explicit(
     exact : bool
         Whether decimals mean the rationals that they spell (0.1 is 1/10), or floats; fractions are exact either way.
     tolerance, start
-        As for `read_drn`; without labels play starts in 0.
-
-    Returns
-    -------
-    Model
-        ``read_prism_explicit(path).network()`` is the network.  A state without transitions is one where play
-        ends, as with PRISM's option to fix deadlocks.
-
-    Raises
-    ------
-    CorruptFileError
-        A file is not of its format or contradicts itself; `path`, `line` and `field` say where.
-    UnsupportedError
-        It holds a model with rates, observations, intervals or several players; or it has several initial states, and
-        `start` does not say which.
+        As for `read_drn`, and so are result and errors; without labels play starts in 0.
     """
     base = Path(path)
 

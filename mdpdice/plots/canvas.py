@@ -19,9 +19,6 @@ from mdpdice.errors import UnsupportedError
 from mdpdice.lattices.point_states import PointStates
 from mdpdice.networks.network import Kind, Network
 
-__all__ = ["BLANK", "INK", "LINES", "PALETTE", "SUFFIXES", "Frame", "drawn", "finish"]
-__all__ += ["new_axes", "picture_bytes", "save_picture", "unit_of", "whole_ticks", "words", "write_texts"]
-
 # Okabe and Ito, in an order in which neighbours also differ in lightness.
 PALETTE = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442")
 """Colours of categories and lines."""
@@ -37,20 +34,12 @@ SUFFIXES = (".png", ".svg", ".pdf")
 
 
 class Frame(TypedDict, total=False):
-    """Keyword arguments that charts and maps share.
-
-    Parameters
-    ----------
-    xlabel, ylabel, title : str or None
-        Texts; by default there is no title, and the axes say what is drawn.
-    ax : Axes or None
-        Where to draw; by default in a figure of its own.
-    """
+    """Keyword arguments that charts and maps share; by default there is no title, and axes say what is drawn."""
 
     xlabel: str | None
     ylabel: str | None
     title: str | None
-    ax: Axes | None
+    ax: Axes | None  #: where to draw; by default in a figure of its own
 
 
 class Picture(Axes):
@@ -103,14 +92,9 @@ def save_picture(picture: Axes | Figure, path: str | os.PathLike[str], *, dpi: f
     picture : Axes or Figure
         What the functions of `mdpdice.plots` return.
     path : path
-        Its ending says which format: ``.png``, ``.svg`` or ``.pdf``.
+        Its ending says which format: ``.png``, ``.svg`` or ``.pdf`` (any other: `UnsupportedError`).
     dpi : float
         Pixels per inch of a PNG.
-
-    Raises
-    ------
-    UnsupportedError
-        The ending is another one.
     """
     suffix = Path(path).suffix.lower()
     if suffix not in SUFFIXES:
