@@ -86,8 +86,7 @@ class Traversal(abc.ABC, Generic[R]):
         self.defects = 0
         self.worst_defect: tuple[Fraction, Any] = (Fraction(0), None)
         self.flips = False
-        self.natures = [0, 0]  # rows where nature opposes player 0, and player 1
-        self.starter = False  # whether some oppose the starter
+        self.natures, self.starter = 0, False  # rows where nature minimises, and whether some oppose the starter
         self.mover = 0  # who decides in the node that is written
         # Nodes inside the one that is written, with their inline number and who decides around them.
         self.pending: list[tuple[int, Any, int]] = []
@@ -285,9 +284,9 @@ class Traversal(abc.ABC, Generic[R]):
         """Kind of a row of nature, whose actions are noted down."""
         self.actions += node.actions
         self.starter |= node.against == "starter"
-        victim = node.victim(self.mover)
-        self.natures[victim] += 1
-        return PLAYER_KIND[1 - victim]
+        minimises = node.victim(self.mover) == 0
+        self.natures += minimises
+        return PLAYER_KIND[minimises]
 
     @abc.abstractmethod
     def finish(self) -> R:
@@ -374,7 +373,7 @@ class Traversal(abc.ABC, Generic[R]):
 
     def assemble(self, totals: Sequence[int] | None = None) -> tuple[dict[str, Any], int]:
         """Return the fields that networks and lattices have in common, and the node of the first inline end."""
-        if self.flips and self.kinds.count(Kind.MIN) > self.natures[0]:
+        if self.flips and self.kinds.count(Kind.MIN) > self.natures:
             msg = "a game uses either pass_to (payoffs seen by the mover) or player=1 (payoffs of player 0), not both"
             raise GameError(msg)
         written = self.kinds, self.degrees, self.keys, self.nums, self.state_row, self.inline_row
@@ -382,7 +381,7 @@ class Traversal(abc.ABC, Generic[R]):
         if self.flips and self.starter:
             msg = "with pass_to let states say who started: uncertain(..., against='mover' if started else 'other')"
             raise GameError(msg)
-        if self.flips and self.natures[0]:
+        if self.flips and self.natures:
             # The opponent of the mover picks for nature, and passes the move back.
             picks = rows["kind"] == Kind.MIN
             rows["kind"][picks] = Kind.MAX
@@ -403,20 +402,15 @@ class Traversal(abc.ABC, Generic[R]):
         }, len(self.kinds)
 
     def _warnings(self) -> tuple[str, ...]:
-        """One sentence each, however many there are: a large model would hold millions."""
-        found = []
-        if self.defects:
-            defect, state = self.worst_defect
-            found.append(
-                f"{self.defects} distributions do not sum to 1 and mean the normalised rationals; "
-                f"the largest defect is {float(defect):.3g}, in state {state!r}"
-            )
-        if any(self.natures) and not all(self.natures) and not self.flips:
-            found.append(
-                "nature picks distributions anew every time, at worst; with one of them that is fixed, and unknown, "
-                "the player whom it opposes can have at least as much, so the value is a bound"
-            )
-        return tuple(found)
+        """One sentence, however many there are: a large model would hold millions."""
+        if not self.defects:
+            return ()
+        defect, state = self.worst_defect
+        text = (
+            f"{self.defects} distributions do not sum to 1 and mean the normalised rationals; "
+            f"the largest defect is {float(defect):.3g}, in state {state!r}"
+        )
+        return (text,)
 
 
 def dead_end() -> DeadEndError:
