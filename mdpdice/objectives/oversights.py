@@ -15,13 +15,11 @@ M = TypeVar("M", Network, Lattice)
 
 
 def noted(model: M, objective: Objective | None) -> M:
-    """Return a model, with its oversights among its warnings if the undiscounted total is asked for.
-
-    Where nature opposes one player a note says what the value is a bound for.
-    """
+    """Return a model, with what nature makes of its value among its warnings, and oversights of undiscounted totals."""
     picks = set(model.kind[model.nature].tolist())
     if len(picks) == 1 and (model.sign > 0).all():
-        side = "a lower" if (Kind.MIN in picks) == (objective is None or objective.wanted(model) == "max") else "an upper"
+        much = objective is None or objective.wanted(model) == "max"
+        side = "a lower" if (Kind.MIN in picks) == much else "an upper"
         note = f"the value is {side} bound for dice that are fixed, but unknown: here nature picks anew every time"
         model = attrs.evolve(model, warnings=(*(one for one in model.warnings if one != note), note))
     limited = model.discount != 1 or getattr(model, "horizon", None) is not None
