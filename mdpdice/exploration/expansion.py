@@ -162,7 +162,7 @@ class _Replication:
                 self.slot, self.ends_here, self.single,
                 self.guard_table, self.target_table, self.reward_row, self.reward_table,
                 size, self.ids, self.queue_node, self.queue_point, self.resolved,
-                starts[0], starts[1], starts[2], ends, *self.todo, at, _BUDGET,
+                starts[0], starts[1], starts[2], ends, self.todo[0], self.todo[1], at, _BUDGET,
             )  # fmt: skip
             self._check_limits(at, result == kernels.FULL)
         if result != kernels.DONE:

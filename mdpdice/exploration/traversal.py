@@ -379,8 +379,7 @@ class Traversal(abc.ABC, Generic[R]):
         written = self.kinds, self.degrees, self.keys, self.nums, self.state_row, self.inline_row
         rows = assemble(*written, len(self.ends), totals)
         if self.flips and self.starter:
-            msg = "with pass_to let states say who started: uncertain(..., against='mover' if started else 'other')"
-            raise GameError(msg)
+            raise GameError("with pass_to let states say who started: against='mover' if started else 'other'")
         if self.flips and self.natures:
             # The opponent of the mover picks for nature, and passes the move back.
             picks = rows["kind"] == Kind.MIN

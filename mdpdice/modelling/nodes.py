@@ -330,8 +330,8 @@ def uncertain(
 ) -> Edge[S]:
     """Let nature pick one of several distributions, and roll it: anew every time, and against a player.
 
-    The value is what a player whom nature opposes can have for sure.  What nature does is no decision of a player: it
-    takes no step, and its node in a network has no state.  The distributions are called ``"die 1"``, ``"die 2"``, ...
+    That is no decision of a player: it takes no step, and its node in a network has no state.  The distributions are
+    called ``"die 1"``, ``"die 2"``, ...
 
     Parameters
     ----------

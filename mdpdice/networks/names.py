@@ -60,7 +60,7 @@ class Names:
     @cached_property
     def nature(self) -> Bools:
         """Where nature picks a distribution (see `mdpdice.uncertain`): decisions without a state, shape (N,)."""
-        return cast("Bools", self.decides & (self.node_state < 0) & (len(self.states) > 0))
+        return self.decides & (self.node_state < 0) & (len(self.states) > 0)
 
     def edges(self, node: int) -> range:
         """Edges of a node."""

@@ -20,15 +20,15 @@ def noted(model: M, objective: Objective | None) -> M:
     if len(picks) == 1 and (model.sign > 0).all():
         much = objective is None or objective.wanted(model) == "max"
         side = "a lower" if (Kind.MIN in picks) == much else "an upper"
-        note = f"the value is {side} bound for dice that are fixed, but unknown: here nature picks anew every time"
-        model = attrs.evolve(model, warnings=(*(one for one in model.warnings if one != note), note))
+        bound = f"the value is {side} bound for dice that are fixed, but unknown: here nature picks anew every time"
+        model = attrs.evolve(model, warnings=(*(one for one in model.warnings if one != bound), bound))
     limited = model.discount != 1 or getattr(model, "horizon", None) is not None
     if limited or not isinstance(objective, Total | None):
         return model
     payoffs, on_the_way = _paid_on_network(model) if isinstance(model, Network) else _paid_on_lattice(model)
     if on_the_way:
         return model
-    note = ""
+    note = None
     if not payoffs:
         note = (
             "no play can end from any state, and no edge has a reward, so every total is 0; let node() return "
@@ -39,7 +39,7 @@ def noted(model: M, objective: Objective | None) -> M:
             "players take turns by pass_to, no payoff is other than 0 and 1, and `total` is 0, so what one gets the "
             "other loses; where 1 is a win and 0 a loss, give the game total = 1, and values are chances to win"
         )
-    if not note or note in model.warnings:
+    if note is None or note in model.warnings:
         return model
     return attrs.evolve(model, warnings=(*model.warnings, note))
 

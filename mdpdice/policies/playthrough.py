@@ -150,8 +150,8 @@ def play(
     game = plain(game)
     generator = seed if isinstance(seed, random.Random) else random.Random(seed)  # noqa: S311 - no secrets
     picks = nature or (lambda edge, *_: generator.randrange(len(edge.edges)))
-    going = _Play(game, seats, generator, horizon, symmetric, throw, picks, exact_discount(game.discount))
-    return going.events(max_moves)
+    discount = exact_discount(game.discount)
+    return _Play(game, seats, generator, horizon, symmetric, throw, picks, discount).events(max_moves)
 
 
 def turn_at(game: Game[Any, Any], state: Any) -> Turn | None:
