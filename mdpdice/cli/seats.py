@@ -43,7 +43,7 @@ def for_two(game: mdpdice.Game[Any, Any], *, sure: bool = True) -> bool:
         seen = [*itertools.islice(play(game, [lambda turn: generator.choice(turn.actions)], generator), 1000)]
         if any(event.player == 1 for event in seen):
             return True
-        sure &= not any(event.kind is Happening.NATURE for event in seen)  # which is no player
+        sure &= not any(event.kind is Happening.NATURE for event in seen)  # not a player
     try:
         if sure and axes(game):
             return two_players(mdpdice.compile_lattice(game, max_states=GLANCE))

@@ -328,9 +328,9 @@ def roll(dist: Dist[Any], then: Any, *more: Any, reward: Number | Expr = 0) -> E
 def uncertain(
     *dists: Dist[T], then: Callable[[T], Edge[S]], reward: Number | Expr = 0, against: str = "mover"
 ) -> Edge[S]:
-    """Let nature pick one of several distributions, and roll it: anew every time, and against a player.
+    """Let nature pick one of several distributions, and roll it: again every time, and against a player.
 
-    That is no decision of a player: it takes no step, and its node in a network has no state.  The distributions are
+    This is not a player's decision: it takes no step, and its node in a network has no state.  The distributions are
     called ``"die 1"``, ``"die 2"``, ...
 
     Parameters
