@@ -20,7 +20,7 @@ def noted(model: M, objective: Objective | None) -> M:
     if len(picks) == 1 and (model.sign > 0).all():
         much = objective is None or objective.wanted(model) == "max"
         side = "a lower" if (Kind.MIN in picks) == much else "an upper"
-        bound: str = f"the value is {side} bound for dice that are fixed, but unknown: here nature picks again every time"
+        bound: str = f"the value is {side} bound for dice that are fixed, but unknown: nature picks again every time"
         model = attrs.evolve(model, warnings=(*(one for one in model.warnings if one != bound), bound))
     limited = model.discount != 1 or getattr(model, "horizon", None) is not None
     if limited or not isinstance(objective, Total | None):

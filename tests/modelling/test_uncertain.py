@@ -120,7 +120,7 @@ def test_the_bound_is_below_each_die_where_the_worst_one_changes():
 
 
 def test_notes():
-    bound = "bound for dice that are fixed, but unknown: here nature picks again every time"
+    bound = "bound for dice that are fixed, but unknown: nature picks again every time"
     assert solve(pig(d6, LOADED)).warnings == (f"the value is a lower {bound}",)
     assert solve(pig(d6, LOADED), sense="min").warnings == (f"the value is an upper {bound}",)
     assert solve(pig(d6, LOADED), PayoffAtLeast(10)).warnings == (f"the value is a lower {bound}",)
