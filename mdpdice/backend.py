@@ -276,20 +276,21 @@ class GameSolver(Solver, Protocol):
 
 
 def _entry_points() -> dict[str, EntryPoint]:
-    return _registered(entry_points, tuple(sys.path))
+    return registered(entry_points, GROUP, tuple(sys.path))
 
 
-@functools.lru_cache(maxsize=4)
-def _registered(look: Callable[..., Any], _path: tuple[str, ...]) -> dict[str, EntryPoint]:
-    """Read the entry points by name; the metadata of all that is installed take longer than a small solve."""
+@functools.lru_cache(maxsize=8)
+def registered(look: Callable[..., Any], group: str, _path: tuple[str, ...]) -> dict[str, EntryPoint]:
+    """Read the entry points by name, once: the metadata of all that is installed take longer than a small solve.
+
+    Those of the library come first: nobody takes their names over.
+    """
     found: dict[str, EntryPoint] = {}
-    for point in sorted(look(group=GROUP), key=lambda p: not p.value.startswith("mdpdice.")):
-        if point.name in found and found[point.name].value != point.value:
-            warnings.warn(
-                f"solver {point.name!r} is registered twice; {point.value} is left out", RuntimeWarning, stacklevel=3
-            )
-            continue
-        found.setdefault(point.name, point)
+    for point in sorted(look(group=group), key=lambda p: not p.value.startswith("mdpdice.")):
+        if found.setdefault(point.name, point).value != point.value:
+            what = group.removeprefix("mdpdice.").removesuffix("s")
+            message = f"{what} {point.name!r} is registered twice; {point.value} is left out"
+            warnings.warn(message, RuntimeWarning, stacklevel=3)
     return found
 
 
