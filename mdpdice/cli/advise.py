@@ -16,7 +16,7 @@ import mdpdice
 from mdpdice.cli.case import Case, solver_of
 from mdpdice.cli.game_command import Answer, game_command
 from mdpdice.cli.named_policies import known_names, players, rule_and_ratings
-from mdpdice.cli.options import objective_options, question_options, solver_option
+from mdpdice.cli.options import objective_options, solver_option
 from mdpdice.cli.progress_bars import ProgressBars
 from mdpdice.cli.text import action_data, aligned, json_number, short
 from mdpdice.cli.values import after, meaning, proof_row, value_data
@@ -36,7 +36,6 @@ MOST_OUTCOMES = 5
 
 
 @game_command()
-@question_options
 @objective_options
 @click.argument("state", nargs=-1)
 @click.option("--all", "every", is_flag=True, help="Show all moves, not just the best two.")

@@ -16,7 +16,7 @@ from mdpdice.cli.case import Case, solver_of
 from mdpdice.cli.game_command import Answer, game_command
 from mdpdice.cli.limits import limits, most_states
 from mdpdice.cli.named_policies import policy_on
-from mdpdice.cli.options import objective_options, question_options, solver_option, to_option
+from mdpdice.cli.options import objective_options, solver_option, to_option
 from mdpdice.cli.routes import compiled
 from mdpdice.errors import GameError
 
@@ -267,7 +267,6 @@ _WHOLE = ("stages", "outcomes", "convergence", "network")
 
 
 @game_command(epilog="Kinds: " + "; ".join(f"{kind} = {about}" for kind, about in KINDS.items()))
-@question_options
 @objective_options
 @click.option("--kind", type=click.Choice(list(KINDS)), required=True, help="What to draw; see below.")
 @to_option("The file to write, ending in .png, .svg or .pdf.", required=True)

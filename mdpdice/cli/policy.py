@@ -13,7 +13,7 @@ import mdpdice
 from mdpdice.cli.case import Case, solver_of
 from mdpdice.cli.game_command import Answer, game_command
 from mdpdice.cli.limits import most_states
-from mdpdice.cli.options import NewFile, objective_options, question_options, solver_option, to_option
+from mdpdice.cli.options import NewFile, objective_options, solver_option, to_option
 from mdpdice.cli.plot import read_where, where_option
 from mdpdice.cli.routes import compiled
 from mdpdice.cli.text import aligned, short
@@ -30,7 +30,6 @@ SHOWN = 40
 
 
 @game_command()
-@question_options
 @objective_options
 @click.option("--table", metavar="TABLE", help="One table: one of the game's, or decisions for all decisions.")
 @click.option("--rows", metavar="NAME", help="A card of the decisions: the counter or field for the rows.")
