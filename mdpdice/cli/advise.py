@@ -178,16 +178,13 @@ def _decision(
 def _lines(data: dict[str, Any], what: str, *, every: bool) -> list[str]:
     actions, lines = data["actions"], []
     if actions:
-        lines = [_sentence(actions[0]["words"]), "", *_moves(data, actions if every else actions[:SHOWN])]
+        words = actions[0]["words"]
+        lines = [f"{words[:1].upper()}{words[1:]}.", "", *_moves(data, actions if every else actions[:SHOWN])]
         if len(actions) > SHOWN and not every:
             lines.append(f"  {len(actions) - SHOWN:,} more: --all")
         lines.append("")
     rows = [("value", f"{short(data['estimate'])} ({what})"), proof_row(data)]
     return [*lines, aligned(rows), *after(data)]
-
-
-def _sentence(words: str) -> str:
-    return f"{words[:1].upper()}{words[1:]}."
 
 
 def _moves(data: dict[str, Any], moves: list[dict[str, Any]]) -> list[str]:
