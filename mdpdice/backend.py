@@ -75,32 +75,19 @@ def at_least(least: float) -> Callable[[object, attrs.Attribute[Any], Any], None
 
 @attrs.frozen
 class Run:
-    """The circumstances of one solve: what to aim at, whom to tell, when to stop.
-
-    Parameters
-    ----------
-    tolerance : float
-        Relative width, ``tolerance * max(1, |value|)``, that the answer should be certifiable to.
-    progress : callable, optional
-        See `Progress`.
-    deadline : float, optional
-        Latest moment on the clock of `time.monotonic`, in seconds.
-    cancel : threading.Event
-        Set by another thread or a signal handler to stop the solve.
-    on_limit : {"raise", "partial"}
-        What to do when an iteration limit comes first.
-    checkpoint : Checkpoint, optional
-        Where to keep the state of a long solve; see `resume` and `save`.
-    """
+    """The circumstances of one solve: what to aim at, whom to tell, when to stop."""
 
     tolerance: float = attrs.field(default=1e-9, validator=at_least(0))
-    progress: Progress | None = None
-    deadline: float | None = None
+    """Relative width, ``tolerance * max(1, |value|)``, that the answer should be certifiable to."""
+    progress: Progress | None = None  #: whom to tell, see `Progress`
+    deadline: float | None = None  #: latest moment on the clock of `time.monotonic`, in seconds
     cancel: threading.Event = attrs.field(factory=threading.Event)
+    """Set by another thread or a signal handler to stop the solve."""
     on_limit: str = attrs.field(
         default="raise", validator=needs("'raise' or 'partial'", lambda x: x in ("raise", "partial"))
     )
-    checkpoint: Checkpoint | None = None
+    """What to do when an iteration limit comes first: "raise" or "partial"."""
+    checkpoint: Checkpoint | None = None  #: where to keep the state of a long solve; see `resume` and `save`
     _offers: list[Callable[[], Candidate]] = attrs.field(factory=list, init=False, repr=False, eq=False)
 
     def check(self, partial: Candidate | None = None) -> None:
