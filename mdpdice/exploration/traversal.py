@@ -374,8 +374,7 @@ class Traversal(abc.ABC, Generic[R]):
 
 def dead_end_error() -> DeadEndError:
     """Return the error for a decision that offers nothing."""
-    msg = "a decision without an available option; end the play here, or give it an option"
-    return DeadEndError(msg)
+    return DeadEndError("a decision without an available option; end the play here, or give it an option")
 
 
 def whole_weights(weights: Sequence[Fraction]) -> tuple[list[int], int]:

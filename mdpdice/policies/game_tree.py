@@ -373,5 +373,4 @@ class _Builder:
         except MdpDiceError as error:
             raise error.at(state) from error.__cause__
         except Exception as error:
-            msg = f"{function.__name__}() raised {type(error).__name__}: {error}"
-            raise GameError(msg, state=state) from error
+            raise GameError(f"{function.__name__}() raised {type(error).__name__}: {error}", state=state) from error

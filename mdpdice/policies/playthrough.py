@@ -231,8 +231,7 @@ class _Play:
                     self.side, self.seen = -self.side, None
                 node = None
             else:
-                msg = f"node() gave {node!r}, which is neither a node nor an edge"
-                raise GameError(msg, state=state, value=node)
+                raise GameError(f"node() gave {node!r}, which is neither a node nor an edge", state=state, value=node)
         msg = (
             f"the play is not over after {max_moves:,} nodes: perhaps the players repeat their moves; let one "
             "of them play otherwise, use a horizon, or raise max_moves"

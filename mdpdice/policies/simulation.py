@@ -223,8 +223,7 @@ def simulate_by_rules(
         raise GameError(f"{game!r} is not a Game; a class needs to be called: MyGame()", value=game)
     given = seats if isinstance(seats, Sequence) else (seats,)
     if not 1 <= len(given) <= 2 or not all(map(callable, given)):
-        msg = f"a game has one or two seats, which are functions of the turn, not {seats!r}"
-        raise GameError(msg, value=seats)
+        raise GameError(f"a game has one or two seats, which are functions of the turn, not {seats!r}", value=seats)
     began = time.perf_counter()
     game = game if state is None else game.at(state)
     # Chance by integers that are the same everywhere, as in every play by the rules.
