@@ -114,8 +114,6 @@ class KcdFarkle(Game[State, Action]):
 
     Raises
     ------
-    GameError
-        A parameter is out of its range.
     UnknownDieError
         No die has a name that was given, or several have.
 

@@ -160,12 +160,9 @@ def simulate(
 
     Examples
     --------
-    >>> from mdpdice import Game, decide, end, go, roll, d6
-    >>> pig = Game.of(start=0, node=lambda p: end(p) if p >= 100 else decide({
-    ...     "hold": end(p),
-    ...     "roll": roll(d6, lambda k: end() if k == 1 else go(p + k)),
-    ... }))
-    >>> low, high = simulate(pig, lambda p: "hold" if p >= 20 else "roll", 100_000, seed=1).interval()
+    >>> from mdpdice import simulate
+    >>> from mdpdice.games.pig import PigTurn
+    >>> low, high = simulate(PigTurn(), "hold-at:20", 100_000, seed=1).interval()
     >>> low < 8.1418 < high
     True
     """
