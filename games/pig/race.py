@@ -116,11 +116,6 @@ class PigRace(Race):
     goal : int
         Points that win.
 
-    Raises
-    ------
-    GameError
-        `goal` is not positive.
-
     Examples
     --------
     >>> from mdpdice import solve
@@ -143,11 +138,6 @@ class Piglet(Race):
     ----------
     goal : int
         Points that win.
-
-    Raises
-    ------
-    GameError
-        `goal` is not positive.
 
     Examples
     --------
