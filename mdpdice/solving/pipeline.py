@@ -45,6 +45,7 @@ from mdpdice.solving.lattice_route import (
 )
 from mdpdice.solving.problem import Problem, library_version, lift, prepare
 from mdpdice.solving.proposal import check_candidate, propose
+from mdpdice.solving.stages import solve_stages
 from mdpdice.solving.threshold_search import SearchOfThresholds
 
 S = TypeVar("S", bound=Hashable)
@@ -426,6 +427,10 @@ def solve_problem(
     stop: SolveInterrupted | NotConvergedError
     try:
         with watch.patience():
+            if run.checkpoint is None and type(solver) is load_solver("backward-induction"):
+                found = solve_stages(problem, solver, run, epsilon, started)
+                if found is not None:
+                    return found
             candidate = answer = propose(network, solver, run)
         # Lets go of the solver's own arrays, which with a horizon are large.
         run.offer(lambda: answer)
