@@ -67,12 +67,6 @@ def certify(
     if reason:
         nothing = np.full(value.shape, np.inf)
         return Verdict(False, -nothing, nothing, np.inf, reason)
-    return judge(problem, value, bounds, epsilon)
-
-
-def judge(problem: Network, value: Floats, bounds: Floats, epsilon: float) -> Verdict:
-    """Say whether bounds that were verified, of all stages or of some, are narrow; they become those of the verdict."""
-    reason = ""
     # They are nobody else's, so the lower ones need no array of their own.
     lower, upper = bounds[..., : problem.n_nodes], bounds[..., problem.n_nodes :]
     # Subtracted from 0, so that no -0.0 comes out.

@@ -11,11 +11,11 @@ import numpy as np
 
 from mdpdice.answers.node_values import NodeValues, steps_of
 from mdpdice.answers.solution import Solution
-from mdpdice.backend import Candidate, Run, Solver, traced
+from mdpdice.backend import Candidate, Run, Solver, record
 from mdpdice.certification.checking.large import verify_blocks
 from mdpdice.certification.residual_bounds import find_stages, order_of_stages
-from mdpdice.certification.verdict import judge
-from mdpdice.networks.network import Floats, Ints, Kind, Network
+from mdpdice.certification.verdict import Verdict
+from mdpdice.networks.network import Floats, Ints, Kind
 from mdpdice.numerics.operator import bellman, unsigned
 from mdpdice.solving.problem import Problem, lift
 
@@ -29,17 +29,17 @@ def solve_stages(problem: Problem, solver: Solver, run: Run, epsilon: float, sta
     net = problem.canonical
     if net.horizon is None or net.horizon < max(net.n_nodes, KEPT_UP_TO // net.n_nodes):
         return None
-    if (order := order_of_stages(net)) is None:
+    order = order_of_stages(net)
+    if order is None:
         return None
-    table = Stages(problem, order)
-    candidate = table.solve(net, run)
-    width = candidate.details["width"]
-    if not width <= epsilon:
+    record({solver.name})
+    table, widths = Stages(problem, order), [0.0]
+    if verify_blocks(net, table.found(run, widths), order[1]) or not max(widths) <= epsilon:
         return None
-    candidate = attrs.evolve(candidate, details={"called": frozenset()})
     value, policy, bounds = table.find(len(table.last) - 1)
-    verdict = attrs.evolve(judge(net, value, bounds, epsilon), width=width)
-    return attrs.evolve(lift(problem, solver, candidate, value, policy, verdict, started), table=table)
+    verdict = Verdict(True, *intervals(bounds), max(widths))
+    answer = Candidate(value, policy, net.horizon + 1, {"called": frozenset()})
+    return attrs.evolve(lift(problem, solver, answer, value, policy, verdict, started), table=table)
 
 
 class Stages(NodeValues):
@@ -47,8 +47,6 @@ class Stages(NodeValues):
 
     The loops that found a block find it again, to the last digit, so what was verified of it holds.
     """
-
-    name = "backward-induction"  # whom `traced` records
 
     def __init__(self, problem: Problem, order: Any) -> None:
         net = problem.canonical
@@ -62,25 +60,18 @@ class Stages(NodeValues):
 
     __setattr__ = object.__setattr__
 
-    @traced
-    def solve(self, problem: Network, run: Run) -> Candidate:
-        """Find every block, and return the last; its details have the largest `width`, NaN where one was refused."""
-        found: list[Any] = [np.zeros(0), np.zeros(0)]
-        widths = [0.0]
-
-        def blocks() -> Iterator[tuple[Ints, Floats]]:
-            for first in range(0, self.count, self.length):
-                run.check()
-                value, policy, bounds = self.find(len(self.last))
-                yield policy, bounds
-                self.last.append((value[-1].copy(), bounds[-1].copy()))
-                found[:] = value, policy
-                widths.append(judge(problem, value, bounds, np.inf).width)
-                run.tell("solve", done=first + len(value) - 1, total=self.count - 1)
-
-        reason = verify_blocks(problem, blocks(), self.order[1])
-        details = {"width": np.nan if reason else max(widths)}
-        return Candidate(found[0], found[1], iterations=self.count, details=details)
+    def found(self, run: Run, widths: list[float]) -> Iterator[tuple[Ints, Floats]]:
+        """Find policy and bounds block by block; the largest relative width of each goes to `widths`."""
+        for first in range(0, self.count, self.length):
+            run.check()
+            value, policy, bounds = self.find(len(self.last))
+            yield policy, bounds
+            self.last.append((value[-1].copy(), bounds[-1].copy()))
+            low, high = intervals(bounds)
+            # The value must lie in its own interval.
+            relative = np.where((low <= value) & (value <= high), (high - low) / np.maximum(1.0, np.abs(value)), np.inf)
+            widths.append(float(relative.max()))
+            run.tell("solve", done=first + len(value) - 1, total=self.count - 1)
 
     def find(self, at: int) -> tuple[Floats, Ints, Floats]:
         """Find values, policy and bounds of a block of the canonical problem; the one before it was found once."""
@@ -92,25 +83,23 @@ class Stages(NodeValues):
         before = None
         if known:
             value[0], before = self.last[at - 1]
-        kernels.backup_stages(*self.sweep, value, policy, known, len(value))
+        kernels.backup_stages(*self.sweep, value, policy, known, len(value))  # type: ignore[call-arg]
         found = find_stages(net, value, policy, lambda: None, self.order, before)
-        # No checker accepts these.
+        # No checker accepts infinite ones.
         bounds = np.full((len(value), 2 * net.n_nodes), np.inf) if found is None else found[0]
         return value[known:], policy[known:], bounds[known:]
 
     def block(self, at: int) -> Any:
-        """Values, both ends of the intervals and policy of a block for the network; the last one asked for is kept."""
+        """Values, lower and upper ends, and policy of a block for the network; the last one asked for is at hand."""
         if at != self.recent[0]:
             value, policy, bounds = self.find(at)
-            lower, upper = np.split(bounds, 2, axis=1)
-            self.recent = at, self.problem.lifted(value, 0.0 - lower, upper, policy)
+            self.recent = at, self.problem.lifted(value, *intervals(bounds), policy)
         return self.recent[1]
 
-    def rows(self, steps_left: int | None) -> tuple[Floats, Floats, Floats, Ints]:
+    def rows(self, steps_left: int | None) -> Any:
         """Return values, lower and upper ends, and chosen edges for a number of decisions left."""
         at, row = divmod(steps_of(self.network, steps_left) or 0, self.length)
-        values, lowers, uppers, choice = self.block(at)
-        return values[row], lowers[row], uppers[row], choice[row]
+        return tuple(array[row] for array in self.block(at))
 
     def __getattr__(self, name: str) -> Any:
         """Return an array of all stages, for those who want to see them side by side."""
@@ -120,3 +109,9 @@ class Stages(NodeValues):
         array = np.concatenate([self.block(at)[which] for at in range(len(self.last))])
         setattr(self, name, array)
         return array
+
+
+def intervals(bounds: Floats) -> tuple[Floats, Floats]:
+    """Return lower and upper ends."""
+    lower, upper = np.split(bounds, 2, axis=1)
+    return 0.0 - lower, upper
