@@ -193,15 +193,9 @@ def _discounted(problem: Network, rows: Any, check: Callable[[], None]) -> Float
 
 
 def _undiscounted(
-    problem: Network,
-    rows: Any,
-    value: Floats,
-    policy: Ints,
-    low: Floats,
-    high: Floats,
-    check: Callable[[], None],
+    problem: Network, rows: Any, value: Floats, policy: Ints, low: Floats, high: Floats, check: Callable[[], None],
     lengths: Floats | None,
-) -> tuple[Floats, Floats] | None:
+) -> tuple[Floats, Floats] | None:  # fmt: skip
     """Return what to take off `value` and to add to it."""
     from mdpdice.numerics.kernels import residuals as kernels
 
@@ -246,13 +240,7 @@ def _lengths(problem: Network, follow: Ints) -> Floats | None:
     base += np.bincount(source[skips], weight[skips], minlength=problem.n_nodes)
     degree = np.where(chance, np.diff(problem.indptr), decides)
     kind = np.where(problem.kind == Kind.END, Kind.END, Kind.CHANCE).astype(np.uint8)
-    chain = Operator(
-        kind,
-        unsigned(np.concatenate(([0], np.cumsum(degree)))),
-        unsigned(np.where(skips, through[dst], dst)),
-        read_only(np.zeros(len(dst))),
-        read_only(weight),
-        read_only(base),
-    )
+    rows = kind, unsigned(np.concatenate(([0], np.cumsum(degree)))), unsigned(np.where(skips, through[dst], dst))
+    chain = Operator(*rows, *map(read_only, (np.zeros(len(dst)), weight, base)))
     w = solve_chain(chain, loose=0.2)
     return w if bool(np.isfinite(w).all() and (w >= 0).all()) else None

@@ -99,7 +99,8 @@ def solve(
         at most `EXACT_UP_TO_NODES` nodes, it goes on with ``"exact"``, for at most half of `time_limit` or
         `EXACT_SECONDS`, and says so in its `warnings`.
     horizon : int, optional
-        Largest number of decisions in a play; then every stage is solved.
+        Largest number of decisions in a play; then every stage is solved.  Of very many small ones, of a million
+        nodes together, some are kept, and the others are found again when they are asked for.
     epsilon : float
         The status is CERTIFIED if every interval has at most the width
         ``epsilon * max(1, |value|)``.  Iterations go on to about nine digits in a network of less than

@@ -118,7 +118,7 @@ def _refuse_vast(network: Network) -> None:
     if size > ASKED_BYTES and size > (room := available_bytes()):
         fits = max(0, room // (network.n_nodes * STAGE_BYTES) - 1)
         msg = (
-            f"a horizon of {network.horizon:,} decisions keeps {network.n_nodes:,} nodes at each stage, some "
+            f"a horizon of {network.horizon:,} decisions has {network.n_nodes:,} nodes at each stage, some "
             f"{size / 2**30:,.3g} GiB, more than the {room / 2**30:,.3g} GiB free; horizons up to {fits:,} fit, "
             "and a discount below 1 needs no stages"
         )

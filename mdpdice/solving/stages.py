@@ -1,4 +1,4 @@
-"""Answers of so many stages that only some are kept: those between them are found again when they are asked for."""
+"""Answers with more stages than are kept: the others are found again when they are asked for."""
 
 from __future__ import annotations
 

@@ -52,18 +52,9 @@ def verify_blocks(problem: Network, blocks: Iterable[tuple[Ints, Floats]], witne
     if witness.rank.shape != (2 * n,) or problem.total != 0 or (witness.group >= 0).any():
         return "the witnesses do not fit the problem"
     # What all stages share is made once: they can be a million, of two nodes each.
-    network = (
-        problem.kind,
-        _read(problem.indptr).view(np.uint64),
-        _read(problem.dst).view(np.uint64),
-        problem.weight,
-        problem.reward,
-        problem.sign,
-        problem.step,
-        problem.factor,
-        problem.payoff,
-        _read(problem.payoff_room),
-    )
+    nodes = problem.kind, _read(problem.indptr).view(np.uint64), _read(problem.dst).view(np.uint64)
+    edges = problem.weight, problem.reward, problem.sign, problem.step, problem.factor
+    network = *nodes, *edges, problem.payoff, _read(problem.payoff_room)
     rank, endless = _read(witness.rank), problem.discount == 1
     at_once = 1 + AT_ONCE // (2 * n)
     before = None
