@@ -17,7 +17,7 @@ import sys
 import threading
 import time
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar, cast, runtime_checkable
@@ -186,11 +186,16 @@ def traced(solve: Solve) -> Solve:
     @functools.wraps(solve)
     def recorded(self: Any, problem: Network, run: Run) -> Candidate:
         names = {self.name, *(cls.name for cls in ancestors(self) if vars(cls)["solve"] is recorded)}
-        for calls in list(_records.values()):
-            calls.update(names)
+        record(names)
         return solve(self, problem, run)
 
     return cast(Solve, recorded)
+
+
+def record(names: Iterable[str]) -> None:
+    """Tell the cross-checks that are running whose answers were asked for."""
+    for calls in list(_records.values()):
+        calls.update(names)
 
 
 def ancestors(solver: object) -> list[Any]:
