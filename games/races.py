@@ -58,8 +58,7 @@ def read_scores(text: str, usual: tuple[int, int] = (0, 0)) -> tuple[dict[str, i
     """
     fields = _SCORE.findall(text)
     if len(dict(fields)) < len(fields):
-        msg = f"{text!r} names a score twice"
-        raise UnknownStateError(msg, value=text)
+        raise UnknownStateError(f"{text!r} names a score twice", value=text)
     scores: dict[str, int] = dict(zip(_NAMES, usual, strict=True))
     scores.update((name, int(points)) for name, points in fields)
     return scores, _SCORE.sub("", text).strip()
@@ -71,5 +70,4 @@ def check_undecided(text: str, target: int, mine: int, theirs: int) -> None:
     `target` are the points that win; the scores include what the player to move can bank.  An `UnknownStateError`.
     """
     if mine >= target or theirs >= target:
-        msg = f"{text}: a player has the {target} points that win"
-        raise UnknownStateError(msg, value=text, limit=target)
+        raise UnknownStateError(f"{text}: a player has the {target} points that win", value=text, limit=target)

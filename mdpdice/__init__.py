@@ -44,6 +44,7 @@ if TYPE_CHECKING:
         uncertain as uncertain,
         when as when,
     )
+    from mdpdice.modelling.race import race as race
     from mdpdice.modelling.tables import Table as Table, Thresholds as Thresholds
     from mdpdice.networks.network import Kind as Kind, Network as Network
     from mdpdice.objectives.objective import (
@@ -86,6 +87,7 @@ else:
             *("ClassicMDP", "Edge", "Game", "Node", "Option"),
             *("chance", "decide", "end", "go", "pass_to", "roll", "uncertain", "when"),
         ),
+        "mdpdice.modelling.race": ("race",),
         "mdpdice.formats.gymnasium_toy_text": ("to_gymnasium",),
         "mdpdice.solving.isolation": ("isolate",),
         "mdpdice.exploration.to_lattice": ("compile_lattice",),

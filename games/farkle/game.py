@@ -76,13 +76,11 @@ def read_dice(dice: int | str | Die | Iterable[str | Die]) -> tuple[Die, ...]:
     else:
         chosen = tuple(list_dice([dice] if isinstance(dice, Die) else dice))
     if not 1 <= len(chosen) <= MAX_DICE:
-        msg = f"dice={dice!r}: a turn is played with 1 to {MAX_DICE} dice"
-        raise GameError(msg, value=dice, limit=MAX_DICE)
+        raise GameError(f"dice={dice!r}: a turn is played with 1 to {MAX_DICE} dice", value=dice, limit=MAX_DICE)
     by_name = {die.name: die for die in chosen}
     for die in chosen:
         if by_name[die.name] != die:
-            msg = f"two different dice are called {die.name!r}; give every kind its name"
-            raise GameError(msg, value=die)
+            raise GameError(f"two different dice are called {die.name!r}; give every kind its name", value=die)
     return chosen
 
 
@@ -116,8 +114,6 @@ class KcdFarkle(Game[State, Action]):
 
     Raises
     ------
-    GameError
-        A parameter is out of its range.
     UnknownDieError
         No die has a name that was given, or several have.
 

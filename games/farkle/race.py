@@ -62,8 +62,6 @@ class FarkleRace(RaceGame[RaceState, Action]):
 
     Raises
     ------
-    GameError
-        A parameter is out of its range.
     UnknownDieError
         No die has a name that was given, or several have.
 

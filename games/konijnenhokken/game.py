@@ -73,11 +73,6 @@ class Konijnenhokken(Game[State, Action]):
         Play by the defective move generator of the public program (see the
         module's text).
 
-    Raises
-    ------
-    GameError
-        A parameter is out of its range.
-
     Examples
     --------
     >>> from mdpdice import solve

@@ -69,11 +69,6 @@ class KonijnenhokkenRace(RaceGame[Core, Action]):
     dice : int
         Dice of a run; the game has seven.
 
-    Raises
-    ------
-    GameError
-        A parameter is out of its range.
-
     Examples
     --------
     >>> from mdpdice import solve

@@ -83,11 +83,6 @@ class HoldRace(Game[Scores, Never]):
     goal : int
         Points that win.
 
-    Raises
-    ------
-    GameError
-        A parameter is out of its range.
-
     Examples
     --------
     >>> from mdpdice import solve

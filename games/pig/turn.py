@@ -33,11 +33,6 @@ class PigTurn(Game[int, Action]):
     cap : int
         Points at which the turn ends.
 
-    Raises
-    ------
-    GameError
-        `cap` is not from 1 to 100,000.
-
     Examples
     --------
     >>> from mdpdice import solve

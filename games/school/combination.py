@@ -33,11 +33,6 @@ class SchoolCombination(Rules, Game[State, Action]):
     combination : str
         What the turn is for; one of `mdpdice.games.school.rules.COMBINATIONS`.
 
-    Raises
-    ------
-    GameError
-        A parameter is out of its range.
-
     Examples
     --------
     >>> from mdpdice import solve

@@ -53,27 +53,14 @@ class Policy:
     network : Network, optional
         What is decided in; without one the policy is a rule.
     choice : ndarray of int64, shape (N,) or (horizon + 1, N), optional
-        Chosen edge of every decision node, -1 elsewhere; the likeliest one where
-        the choice is random.  Row ``k`` is used with ``k`` decisions left; one row
-        alone serves all stages.
+        Chosen edge of every decision node, -1 elsewhere; the likeliest one where the choice is random.  Row ``k`` is
+        used with ``k`` decisions left; one row alone serves all stages.
     weight : ndarray, shape (E,) or (horizon + 1, E), optional
-        For a randomised policy: the probability of an edge is its weight over the
-        sum of the weights of its node.  Numbers are exact as in
-        `Network.numerator`.  0 on edges of chance nodes.
+        For a randomised policy: the probability of an edge is its weight over the sum of the weights of its node.
+        Numbers are exact as in `Network.numerator`.  0 on edges of chance nodes.
     rule : callable or Solution, optional
         Without a network: ``rule(state)`` gives the action to take, or a `Dist` of actions; a solution's best
         action is taken.  Without either, every action has the same chance.
-
-    Examples
-    --------
-    >>> from mdpdice import Game, decide, end, explore, go, roll, d6
-    >>> pig = Game.of(start=0, node=lambda p: end(p) if p >= 100 else decide({
-    ...     "hold": end(p),
-    ...     "roll": roll(d6, lambda k: end() if k == 1 else go(p + k)),
-    ... }))
-    >>> policy = Policy.of(explore(pig), lambda p: "hold" if p >= 20 else "roll")
-    >>> policy.action(17)
-    'roll'
     """
 
     _network: Network | None = None

@@ -71,35 +71,19 @@ class Solution:
     """A value and a policy for every state, with the interval that they were proved to lie in.
 
     What a policy is worth is a solution too, whose policy was given.
-
-    Parameters
-    ----------
-    table : NodeValues or GridValues
-        The numbers: by the nodes of a network, or by the points of a lattice.
-    status : Status
-        What was proved.
-    provenance : Provenance
-        How the answer came about.
-    width : float
-        Largest ``(upper - lower) / max(1, |value|)`` over the finite values.
-    reason : str
-        Why the status is not CERTIFIED, or why a value is infinite.
-    given : Policy or sequence of two, optional
-        The policy whose value this is; without one, the policy is the solution's own.
-    game : Game, optional
-        What was solved, where that was a game; a notebook shows decisions in its words.
-    at_start : tuple of (Fraction, float, float), optional
-        Value and interval of the start, where the table answers for the best threshold and they hold for all.
     """
 
-    table: NodeValues | GridValues
-    status: Status
-    provenance: Provenance
-    width: float = np.inf
-    reason: str = ""
+    table: NodeValues | GridValues  #: the numbers: by the nodes of a network, or by the points of a lattice
+    status: Status  #: what was proved
+    provenance: Provenance  #: how the answer came about
+    width: float = np.inf  #: largest ``(upper - lower) / max(1, |value|)`` over the finite values
+    reason: str = ""  #: why the status is not CERTIFIED, or why a value is infinite
     given: Policy | tuple[Policy, ...] | None = None
+    """The policy, or those of two players, whose value this is; without one, the policy is the solution's own."""
     game: Game[Any, Any] | None = attrs.field(default=None, repr=False)
+    """What was solved, where that was a game; a notebook shows decisions in its words."""
     at_start: tuple[Any, float, float] | None = None
+    """Value and interval of the start, where the table answers for the best threshold and they hold for all."""
 
     # --- what it is -----------------------------------------------------------
 

@@ -230,7 +230,7 @@ def open_case(
     epsilon: float = 1e-6,
     objective: str | None = None,
     sense: Sense | None = None,
-    **more: bool,
+    **more: Any,
 ) -> Case:
     """Find a game, give it its parameters, and read what counts in it; `more` is about kept answers."""
     from mdpdice.cli.catalogue import find_game

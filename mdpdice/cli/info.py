@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -13,9 +13,6 @@ from mdpdice.cli.options import json_option, parameters_option
 from mdpdice.cli.routes import large
 from mdpdice.cli.text import aligned
 from mdpdice.errors import StateLimitError
-
-if TYPE_CHECKING:
-    from mdpdice.lattices.reachable_layers import Layers
 
 NO_GRID = dict.fromkeys(("grid", "core", "bound"))
 NOT_EXPLORED = dict.fromkeys(
@@ -47,6 +44,7 @@ def _data(case: Case, max_states: int, *, explores: bool) -> dict[str, Any]:
     from mdpdice.lattices.size import size_bound
     from mdpdice.memory import available_bytes
     from mdpdice.modelling.counters import axes
+    from mdpdice.solving.lattice_route import LAYER_SWEEPS
 
     game = case.game
     data: dict[str, Any] = {"game": case.name, "parameters": case.given, "counters": [], **NO_GRID}
@@ -66,7 +64,8 @@ def _data(case: Case, max_states: int, *, explores: bool) -> dict[str, Any]:
         try:
             layers = large(case, lattice)
             if layers is not None:
-                data |= _on_lattice(layers)
+                told = {"states": layers.states, "edges": layers.edges, "layers": len(layers.layers)}
+                data |= {**told, "solvers": [LAYER_SWEEPS]}
             else:
                 most: dict[str, Any] = {"max_states": max_states, "lattice": lattice}
                 data |= _structure(case, mdpdice.explore(game, progress=case.progress, **most))
@@ -78,14 +77,6 @@ def _data(case: Case, max_states: int, *, explores: bool) -> dict[str, Any]:
 def _counter(axis: Any) -> dict[str, Any]:
     size, ends = len(axis.values), (axis.values[0], axis.values[-1])
     return {"name": axis.name, "values": size, "from": ends[0], "to": ends[1], "flags": bool(axis.boxes)}
-
-
-def _on_lattice(layers: Layers) -> dict[str, Any]:
-    """Return the data of a game that `solve` does not expand into a network."""
-    from mdpdice.solving.lattice_route import LAYER_SWEEPS
-
-    told = {"states": layers.states, "edges": layers.edges, "layers": len(layers.layers)}
-    return {**told, "solvers": [LAYER_SWEEPS]}
 
 
 def _structure(case: Case, network: mdpdice.Network) -> dict[str, Any]:

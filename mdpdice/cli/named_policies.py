@@ -15,7 +15,7 @@ import mdpdice
 from mdpdice.cli.case import Case, lookahead
 from mdpdice.cli.limits import MOST_STATES, limits, most_states
 from mdpdice.cli.objectives import refuse_valueless
-from mdpdice.cli.routes import large, spread_out
+from mdpdice.cli.routes import large
 from mdpdice.cli.text import action_data
 from mdpdice.errors import GameError, MdpDiceError
 
@@ -136,7 +136,9 @@ def players(
         model, optimum = _on_network(case, kept, solver, most_states(max_states))
         two = model.two_player
     else:
-        model = spread = spread_out(case, lattice, names)
+        # Rewards that differ stay apart, as totals do; a policy in a file is one of the lattice as it was solved.
+        apart = lattice.averaged and not any(Path(name).is_file() for name in names)
+        model = spread = mdpdice.compile_lattice(case.game, merge=False) if apart else lattice
         two, optimum = two_players(spread), lambda: _lattice_optimum(case, spread, kept, solver)
     if len(names) == 2 and not two:
         raise click.UsageError(alone(case))

@@ -1,28 +1,8 @@
 """DRN, the explicit format of Storm: Markov chains and decision processes with reward models and labels.
 
-A file has a header and, after ``@model``, every state with its choices and branches::
-
-    @type: MDP
-    @value_type: rational
-    @parameters
-
-    @reward_models
-    reward
-    @nr_states
-    3
-    @nr_choices
-    4
-    @model
-    state 0 init
-        action roll [0]
-            1 : 5/6
-            2 : 1/6
-        action hold [7/2]
-            2 : 1
-    ...
-
-Rewards stand in brackets behind a state or an action, one for each reward model; the former are
-paid with every choice.  Numbers are decimals, or fractions ``p/q``; a file of value type ``rational``
+A file has a header of entries with an ``@`` and, after ``@model``, every state with its choices and branches, as the
+page on models of other tools shows.  Rewards stand in brackets behind a state or an action, one for each reward model;
+the former are paid with every choice.  Numbers are decimals, or fractions ``p/q``; a file of value type ``rational``
 means its decimals as they are written, and so holds a network without any rounding.
 
 References

@@ -124,7 +124,7 @@ class _Writer:
         self.reward = [_reward(lattice, at) for at in lattice.reward.tolist()]
         start = lattice.counters(lattice.start_point)
         self.start = texts.values(start) | dict.fromkeys(self.program.flags, False)
-        self.range = {axis.name: bounds(_counter(axis.name), texts.axes) for axis in lattice.axes}
+        self.range = {axis.name: bounds(Expr("counter", (axis.name,), 1), texts.axes) for axis in lattice.axes}
         self.labels = {
             label: [self._labelled(state) for state in states] for label, states in label_names(labels or {}).items()
         }
@@ -338,10 +338,6 @@ class _Writer:
 
 def _reward(lattice: Lattice, at: int) -> Expr:
     return lattice.rewards[at] if at >= 0 else as_expr(0)
-
-
-def _counter(name: str) -> Expr:
-    return Expr("counter", (name,), 1)
 
 
 def _words(value: Any) -> str:

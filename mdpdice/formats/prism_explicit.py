@@ -26,6 +26,7 @@ import re
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -313,10 +314,6 @@ class _Transitions:
             self.decimal |= isinstance(reward, float) or isinstance(row[to], float)
             self.paid[key] = self.paid.get(key, 0) + Fraction(row[to]) * Fraction(reward)
 
-    def _sum(self, reward: Fraction) -> Number:
-        """Return a sum of decimals that mean floats is a float."""
-        return float(reward) if self.decimal else reward
-
     def model(self, labels: Mapping[str, tuple[int, ...]], start: Start, states: list[Hashable] | None) -> Model:
         reader = self.reader
         keys = sorted(self.rows)
@@ -332,15 +329,14 @@ class _Transitions:
         branch_ptr = np.concatenate(([0], np.cumsum([len(self.rows[key]) for key in keys]))).astype(np.int64)
         probability = [p for key in keys for p in self.rows[key].values()]
         lines = [self.line[key] for key in keys]
+        number: Any = float if self.decimal else Fraction  # a sum of decimals that mean floats is a float
         return Model(
             kind=self.kind,
             choice_ptr=choice_ptr,
             branch_ptr=branch_ptr,
             target=np.array([to for key in keys for to in self.rows[key]], dtype=np.int64),
             probability=reader.rows(branch_ptr, probability, lines, tolerance=self.tolerance),
-            rewards={
-                name: [self._sum(paid.get(key, Fraction(0))) for key in keys] for name, paid in self.rewards.items()
-            },
+            rewards={name: [number(paid.get(key, 0)) for key in keys] for name, paid in self.rewards.items()},
             labels=labels,
             start=start,
             actions=[self.action.get(key, "") for key in keys],
