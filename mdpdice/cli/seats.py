@@ -101,7 +101,7 @@ class Solved:
 
     def nature(self, edge: Uncertain[Any], mover: int, left: int | None) -> int:
         """Place of the worst roll with so many decisions left."""
-        return edge.pick([self._worth(roll, left, mover) for roll in edge.edges], mover, self.solution.sense)
+        return edge.pick([self._worth(roll, left, mover) for roll in edge.options], mover, self.solution.sense)
 
     def _worth(self, edge: Any, left: int | None, mover: int = 0) -> float:
         """Value of an edge; chance may stand in chance, as deep as the game has written it."""
@@ -114,7 +114,7 @@ class Solved:
             total, parts = edge.dist.total, zip(edge.dist.weights, edge.edges, strict=True)
             return reward + math.fsum(weight / total * self._worth(to, left, mover) for weight, to in parts)
         if isinstance(edge, Uncertain):
-            return self._worth(edge.edges[self.nature(edge, mover, left)], left, mover)
+            return self._worth(edge.options[self.nature(edge, mover, left)], left, mover)
         assert isinstance(edge, Go | PassTo)
         to = self.game.canonical(edge.state)
         ahead = self.solution.estimate(to, steps_left=left)

@@ -68,7 +68,7 @@ class _CoreTraversal(Traversal[dict[str, Any]]):
         if kind is _Lottery:
             self._write_row(CHANCE_KIND, *node)
         elif kind is Uncertain:
-            inside = [(self._inside(self._lottery(one)), -1, -1, -1) for one in node.edges]
+            inside = [(self._inside(self._lottery(one)), -1, -1, -1) for one in node.options]
             self._write_row(self._nature(node), inside, [], 0)
         elif kind is Decide:
             self._write_decision(node)

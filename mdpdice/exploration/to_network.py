@@ -136,7 +136,7 @@ class _FlatTraversal(Traversal[Network]):
         if kind is Decide:
             self._write_decision(node)
         elif kind is Uncertain:
-            self._append(self._nature(node), [self._inside(self._lottery(one)) for one in node.edges], [], None)
+            self._append(self._nature(node), [self._inside(self._lottery(one)) for one in node.options], [], None)
         elif kind is Chance:
             keys, nums, rewards = self._lottery(node)
             self._append(CHANCE_KIND, keys, nums, rewards)

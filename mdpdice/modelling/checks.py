@@ -85,7 +85,7 @@ def _named_values(found: Any) -> Iterator[tuple[str, Any]]:
     while todo:
         one = todo.pop()
         if isinstance(one, Decide | Chance | Uncertain):
-            todo += reversed(one.options if isinstance(one, Decide) else one.edges)
+            todo += reversed(one.edges if isinstance(one, Chance) else one.options)
         elif isinstance(one, Conditional):
             todo += [one.otherwise, one.then]
         elif isinstance(one, End):

@@ -109,13 +109,13 @@ class Chance(Edge[S_co]):
 class Uncertain(Edge[S_co]):
     """Nature picks one of several rolls; made by `uncertain`."""
 
-    __slots__ = ("actions", "against", "edges")
+    __slots__ = ("actions", "against", "options")
     reward, updates = 0, ()
 
-    def __init__(self, edges: tuple[Chance[S_co], ...], against: str) -> None:
-        self.edges = edges
+    def __init__(self, options: tuple[Chance[S_co], ...], against: str) -> None:
+        self.options = options
         self.against = against
-        self.actions = [f"die {number}" for number in range(1, len(edges) + 1)]
+        self.actions = [f"die {number}" for number in range(1, len(options) + 1)]
 
     def victim(self, mover: int) -> int:
         """Player whom nature opposes, where `mover` decides."""
@@ -127,7 +127,7 @@ class Uncertain(Edge[S_co]):
         return values.index(min(values) if little else max(values))
 
     def __repr__(self) -> str:
-        return f"uncertain({', '.join(repr(edge.dist) for edge in self.edges)}, ...)"
+        return f"uncertain({', '.join(repr(option.dist) for option in self.options)}, ...)"
 
 
 class Unavailable(Option[Never]):

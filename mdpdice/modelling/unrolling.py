@@ -101,7 +101,7 @@ class Unrolled(Game[At[S], A], Generic[S, A]):
         if kind is End:
             return end(_number(edge.payoff, values))
         if kind is Uncertain:
-            return Uncertain(tuple(self._placed(roll, values) for roll in edge.edges), edge.against)
+            return Uncertain(tuple(self._placed(roll, values) for roll in edge.options), edge.against)
         if kind is not Go and kind is not PassTo:
             return edge
         found = self._edge(edge, values)

@@ -276,10 +276,10 @@ class _Builder:
     def _branch(self, place: _Place) -> Iterator[_Place]:
         node = place.node
         kind = type(node)
-        if kind is Decide:
+        if kind is Decide or kind is Uncertain:
             for action, option in zip(node.actions, node.options, strict=True):
                 if option is not None and type(option) is not Unavailable:
-                    yield self._child(place, action, None, option, place.depth - 1)
+                    yield self._child(place, action, None, option, place.depth - (kind is Decide))
         elif kind is Chance:
             dist = node.dist
             for outcome, weight, edge in zip(dist.outcomes, dist.weights, node.edges, strict=True):
@@ -288,9 +288,6 @@ class _Builder:
                 child.lost = loses(edge, self.sense)
                 child.seen = None if type(edge) is PassTo else self._rolls(dist).get(outcome)
                 yield child
-        elif kind is Uncertain:
-            for name, edge in zip(node.actions, node.edges, strict=True):
-                yield self._child(place, name, None, edge, place.depth)
         elif kind is Go or kind is PassTo:
             child = self._child(place, None, Fraction(1), node, place.depth)
             child.seen = place.seen if kind is Go else None

@@ -145,7 +145,7 @@ def play(
         raise GameError(f"a play has one or two seats, not {len(seats)}", value=len(seats))
     game = plain(game)
     generator = seed if isinstance(seed, random.Random) else random.Random(seed)  # noqa: S311 - no secrets
-    picks = nature or (lambda edge, *_: generator.randrange(len(edge.edges)))
+    picks = nature or (lambda edge, *_: generator.randrange(len(edge.options)))
     discount = exact_discount(game.discount)
     return _Play(game, seats, generator, horizon, symmetric, throw, picks, discount).events(max_moves)
 
@@ -214,7 +214,7 @@ class _Play:
             if isinstance(node, Uncertain):
                 at = self.nature(node, self.player if self.side > 0 else 0, self.steps_left)
                 yield self._event(Happening.NATURE, node.actions[at])
-                node = node.edges[at]
+                node = node.options[at]
             if reward := getattr(node, "reward", 0):
                 self.total += self.factor * self.side * _exact(reward, "reward")
                 yield self._event(Happening.REWARD, reward)

@@ -557,7 +557,7 @@ def test_a_play_shows_what_nature_picked():
     def seat(turn):
         return hold_at_10(turn.state)
 
-    events = list(play(game, [seat], 3, nature=lambda edge, mover, left: len(edge.edges) - 1))
+    events = list(play(game, [seat], 3, nature=lambda edge, mover, left: len(edge.options) - 1))
     assert {event.what for event in events if event.kind is Happening.NATURE} == {"die 2"}
     teller = Teller(look_of(game))
     lines = [line for event in events for line in teller.lines(event)]
