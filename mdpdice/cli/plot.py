@@ -283,8 +283,7 @@ _WHOLE = ("stages", "outcomes", "convergence", "network")
 def plot(case: Case, kind: str, path: str, solver: str, **wishes: Any) -> Answer:
     """Draw a picture of a game and write it to a file.
 
-    Names of dimensions are the counters of the game and the fields of its states; a wrong
-    name lists the known ones.
+    Names of dimensions are the counters of the game and the fields of its states; a wrong name lists the known ones.
 
     Exit status: 0 drawn, 1 not, 2 wrong usage.
     """

@@ -11,9 +11,8 @@ chance nodes alike.  The value of a play through an edge ``e`` from ``i`` to
 and the value of a node is the payoff (END), the largest (MAX) or smallest
 (MIN) value of its edges, or their mean by ``weight`` (CHANCE).
 
-Floats are rationals, so every network is exact: `Network.row` gives the
-probabilities, and `Network.exact_reward` and `Network.exact_payoff` the other
-numbers, as `fractions.Fraction`.
+Floats are rationals, so every network is exact: `Network.row` gives the probabilities, and `Network.exact_reward` and
+`Network.exact_payoff` the other numbers, as `fractions.Fraction`.
 """
 
 from __future__ import annotations

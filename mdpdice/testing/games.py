@@ -103,8 +103,7 @@ def check_game(
     max_states : int
         Largest number of states, with and without symmetries and counters.
     sample : int
-        States whose texts and estimates are tried, and that are asked again, spread evenly; all if there are
-        no more.
+        States whose texts and estimates are tried, and that are asked again, spread evenly; all if there are no more.
 
     Returns
     -------
