@@ -122,10 +122,7 @@ class Solution:
             raise errors.UnsupportedError(msg, value=self)
         return self.table
 
-    @property
-    def network(self) -> Network:
-        """The network that was solved; see `nodes`."""
-        return self.nodes.network
+    network = PassedOn[Network]("nodes.network", "The network that was solved; see `nodes`.")
 
     @property
     def lattice(self) -> Lattice | None:

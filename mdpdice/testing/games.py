@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Sequence
-from typing import Any, NoReturn, cast
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -104,16 +104,6 @@ def check_game(
         Largest number of states, with and without symmetries and counters.
     sample : int
         States whose texts and estimates are tried, and that are asked again, spread evenly; all if there are no more.
-
-    Returns
-    -------
-    Conformance
-        What was checked, and what was not and why.
-
-    Raises
-    ------
-    ConformanceError
-        The first check that fails, with state and action where there are any.
     """
     ledger = Ledger(subject_of(game), GAME_CHECKS, require, max_states=max_states)
     examine(ledger, game, objective, horizon, endless=endless, reaches=reaches, sample=sample)
@@ -260,10 +250,8 @@ def _check_reachability(ledger: Ledger, game: Game[Any, Any], network: Network, 
         state = network.describe(int(np.argmin(there)))
         ledger.fail("reachability", "no play gets there", state=state)
     for state in reaches:
-        try:
+        with ledger.failing("reachability", "a play cannot reach it: ", state=state):
             network.value_node_of(state)
-        except errors.UnknownStateError as error:
-            ledger.fail("reachability", f"a play cannot reach it: {error.message}", state=state, cause=error)
     least = game.least_states()
     if least is not None and least > network.n_states:
         msg = f"least_states() is {least!r}, and only {network.n_states:,} states can be reached"
@@ -399,14 +387,9 @@ def _check_policies(ledger: Ledger, game: Game[Any, Any], network: Network) -> N
     known = _listed(ledger, "policies", look_of(game), "policies", NamedPolicy)
     complete = [one.form for one in known if ":" not in one.form]
     for name in complete:
-        try:
-            rule = look_of(game).policy(name)
-        except Exception as error:  # noqa: BLE001 - a function of the user
-            ledger.fail("policies", f"the rule of {name!r} raised {type(error).__name__}: {error}", cause=error)
-        try:
-            Policy.of(network, cast("Any", rule))
-        except errors.MdpDiceError as error:
-            ledger.fail("policies", f"the policy {name!r}: {error.message}", cause=error)
+        rule = ledger.ask("policies", f"the rule of {name!r}", look_of(game).policy, name)
+        with ledger.failing("policies", f"the policy {name!r}: "):
+            Policy.of(network, rule)
     if complete:
         ledger.passed("policies", len(complete), "policies with a name")
     else:
