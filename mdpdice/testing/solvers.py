@@ -44,23 +44,7 @@ def check_solver(
 ) -> Conformance:
     """Put a solver through the battery, as far as its features go.
 
-    ===============  ======================================================================================
-    ``protocol``     it has a name, features, `available` and `solve`, and says that it can run here
-    ``answer``       it does not crash; it gives a `Candidate` of the right shapes and types, finite, with an edge
-                     of its own for every decision, -1 elsewhere, and the payoffs of ends as they are
-    ``inputs``       it leaves the problem as it was
-    ``values``       the values are the known ones, at every state and stage
-    ``policy``       the policy is worth that much
-    ``certificate``  value and policy can be certified
-    ``bounds``       for one that searches games (`GameSolver`): the bounds that it claims hold the value
-    ``determinism``  the same problem gets the same answer, to the last bit, whatever was solved before
-    ``cancel``       it stops when it is cancelled, before it starts and half way, with nothing or a whole candidate
-    ``deadline``     it stops when its time is over
-    ``interrupt``    it lets Ctrl-C through
-    ``traced``       its `solve` is decorated with `traced`, as a cross-check needs
-    ``cyclic`` ...   one per `Feature`: the models that need it; for ``exact`` the rational values, for
-                     ``checkpoint`` an interrupted solve that is resumed
-    ===============  ======================================================================================
+    `SOLVER_CHECKS` names the checks, and the reference says what each of them demands.
 
     Parameters
     ----------
