@@ -11,7 +11,8 @@ import click
 import mdpdice
 from mdpdice.cli.limits import limits, most_states
 from mdpdice.cli.objectives import read_objective
-from mdpdice.errors import MdpDiceError, UnknownStateError, UnsupportedError
+from mdpdice.cli.text import named
+from mdpdice.errors import MdpDiceError, UnknownStateError
 
 if TYPE_CHECKING:
     from mdpdice.cli.catalogue import Found
@@ -268,7 +269,5 @@ def check_solver(name: str) -> None:
     """Reject an unknown solver name and list the known ones."""
     if name == "auto" or name in mdpdice.solver_names():
         return
-    try:
+    with named():  # its message lists the known solvers
         mdpdice.load_solver(name)
-    except UnsupportedError as error:  # its message lists the known solvers
-        raise click.UsageError(error.message) from error
