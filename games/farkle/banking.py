@@ -116,5 +116,6 @@ def _sure_gains(sure: Mapping[DiceLeft, Rolls]) -> dict[DiceLeft, Fraction]:
         on = [(keep, go(Ready(keep.dice), reward=keep.points)) for keep in state.menu.keeps if keep.dice in sure]
         return decide([("bank", end(state.menu.best)), *on])
 
-    solution = solve(Game.of(start="any set", node=node), solver="exact")
+    start: State | str = "any set"
+    solution = solve(Game.of(start=start, node=node), solver="exact")
     return {dice: Fraction(solution.exact(Ready(dice))) for dice in sure}
