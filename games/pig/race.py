@@ -14,7 +14,6 @@ References
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable
 from typing import ClassVar, NamedTuple, TypeAlias, cast
 
 import attrs
@@ -62,19 +61,11 @@ def hold_table(solution: Solution) -> list[HoldRow]:
     solution.value()  # raises unless it was proved
     states = sorted(cast("list[Position]", solution.network.states), key=_points)
     rows = []
-    for (mine, theirs), group in itertools.groupby(states, key=lambda state: _points(state)[:2]):
-        rows += _rows(mine, theirs, ((state.counters["turn"], solution.action(state)) for state in group))
+    for scores, group in itertools.groupby(states, key=lambda state: _points(state)[:2]):
+        ranges = [list(same) for action, same in itertools.groupby(group, key=solution.action) if action == "hold"]
+        held = [[state.counters["turn"] for state in same] for same in ranges]
+        rows += [HoldRow(*scores, turns[0], turns[-1]) for turns in held] or [HoldRow(*scores, None, None)]
     return rows
-
-
-def _rows(mine: int, theirs: int, actions: Iterable[tuple[int, Action]]) -> list[HoldRow]:
-    """Ranges in which to hold, from the actions for the points of a turn, in their order."""
-    rows = []
-    for action, same in itertools.groupby(actions, key=lambda pair: pair[1]):
-        if action == "hold":
-            turns = [turn for turn, _ in same]
-            rows.append(HoldRow(mine, theirs, turns[0], turns[-1]))
-    return rows or [HoldRow(mine, theirs, None, None)]
 
 
 class Race(RaceGame[str, Action]):
