@@ -47,12 +47,9 @@ from mdpdice.games.farkle.states import Choose, Ready, State
 class BankingBound:
     """Where a turn may end."""
 
-    points: Fraction | None
-    """From that many points at risk on, only sets that never bust are rolled; None if the value is infinite."""
-    dice: DiceLeft
-    """The set of dice that needs the bound; if the value is infinite, a set that can be rolled for ever."""
-    sure: frozenset[DiceLeft]
-    """The sets that never bust."""
+    points: Fraction | None  # with these at risk, or more, only `sure` sets are rolled; None: the value is infinite
+    dice: DiceLeft  # the set that needs the bound; if the value is infinite, one that can be rolled for ever
+    sure: frozenset[DiceLeft]  # the sets that never bust
 
 
 def banking_bound(book: MenuBook) -> BankingBound:
