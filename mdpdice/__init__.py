@@ -41,6 +41,7 @@ if TYPE_CHECKING:
         go as go,
         pass_to as pass_to,
         roll as roll,
+        uncertain as uncertain,
         when as when,
     )
     from mdpdice.modelling.race import race as race
@@ -84,7 +85,7 @@ else:
         "mdpdice.modelling.expressions": ("Expr", "least", "most", "table"),
         "mdpdice.modelling.game": (
             *("ClassicMDP", "Edge", "Game", "Node", "Option"),
-            *("chance", "decide", "end", "go", "pass_to", "roll", "when"),
+            *("chance", "decide", "end", "go", "pass_to", "roll", "uncertain", "when"),
         ),
         "mdpdice.modelling.race": ("race",),
         "mdpdice.formats.gymnasium_toy_text": ("to_gymnasium",),

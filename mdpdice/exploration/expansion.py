@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from mdpdice.backend import Progress
 from mdpdice.errors import MdpDiceError, StateLimitError
 from mdpdice.exploration.chance_prefix import separate_prefix
-from mdpdice.exploration.traversal import dead_end_error
+from mdpdice.exploration.traversal import dead_end
 from mdpdice.lattices.lattice import OUTSIDE, Lattice
 from mdpdice.lattices.point_states import PointStates, RepeatedActions
 from mdpdice.lattices.size import count_first, network_bytes
@@ -71,8 +71,7 @@ class _Replication:
         self.tabled = np.flatnonzero(varies)
         self.reward_row = np.full(len(lattice.rewards), -1, dtype=np.int64)
         self.reward_row[self.tabled] = np.arange(len(self.tabled))
-        degree = int(np.diff(lattice.indptr).max(initial=0))
-        self.todo = (np.zeros(degree + 1, dtype=np.int64), np.zeros(degree + 1, dtype=np.int64))
+        self.todo = np.zeros((2, int((~entered).sum()) + 1), dtype=np.int64)
 
     def run(self) -> Network:
         lattice = self.lattice
@@ -162,7 +161,7 @@ class _Replication:
                 self.slot, self.ends_here, self.single,
                 self.guard_table, self.target_table, self.reward_row, self.reward_table,
                 size, self.ids, self.queue_node, self.queue_point, self.resolved,
-                starts[0], starts[1], starts[2], ends, *self.todo, at, _BUDGET,
+                starts[0], starts[1], starts[2], ends, self.todo[0], self.todo[1], at, _BUDGET,
             )  # fmt: skip
             self._check_limits(at, result == kernels.FULL)
         if result != kernels.DONE:
@@ -210,7 +209,7 @@ class _Replication:
         try:
             if result == kernels.DEAD_END:
                 option = -1  # no action is to blame
-                raise dead_end_error()
+                raise dead_end()
             if result == kernels.UNDEFINED_GUARD:
                 lattice.guards[lattice.guard[edge]].evaluate(values)
             if result == kernels.UNDEFINED_REWARD:
@@ -351,6 +350,8 @@ class _Replication:
         with workers() as pool:
             list(in_parallel(pool, part, list(pairwise([0, *cuts, len(self.edge_start)]))))
         indptr[self.n_rows :] = n_edges
+        if lattice.nature.any():
+            step &= (node_state >= 0)[dst]  # nature's choice, and chance, take none
         exact_rewards: dict[int, Fraction] = {}
         if is_exact_reward:
             number = lattice.reward[origin]

@@ -180,6 +180,12 @@ class Network(Names):
         }
         return attrs.evolve(self, **{**kept, **changes})
 
+    def fixed(self, number: int) -> Network:
+        """Return the network in which nature picks ``"die {number}"`` every time; see `mdpdice.uncertain`."""
+        kept = ~self.nature[self.source]
+        kept[[self.edge_of(node, f"die {number}") for node in np.flatnonzero(self.nature).tolist()]] = True
+        return self.keep_edges(np.flatnonzero(kept))
+
     # --- exact numbers ------------------------------------------------------
 
     @property

@@ -40,6 +40,7 @@ from mdpdice.objectives.reductions import (
     shift_value,
     stop_at,
     turn_sides,
+    unroll,
     without,
 )
 from mdpdice.objectives.two_player_infinities import drop_won, turn_if_alone
@@ -119,7 +120,9 @@ class Objective(abc.ABC):
 
     def lower(self, applied: Network, check: Callable[[], None] = lambda: None) -> list[Lowering]:
         """Chain of reductions from the network that `apply` gave to the canonical problem; `check` may stop it."""
-        steps = [*self._first(), *_for_the_maximiser(applied, self.wanted(applied))]
+        # What nature does counts for no decision of a horizon, which solvers do not know.
+        stages = [unroll] * bool(applied.nature.any())
+        steps = [*stages, *self._first(), *_for_the_maximiser(applied, self.wanted(applied))]
         infinite = [drop_won, turn_if_alone, drop_lost, drop_infinite]
         return chain(applied, [*steps, shift_total, end_idle_chance, *infinite, collapse_idle], check)
 
