@@ -57,6 +57,7 @@ if TYPE_CHECKING:
         Total as Total,
         UntilReward as UntilReward,
         Utility as Utility,
+        Win as Win,
     )
     from mdpdice.objectives.risk import CVaR as CVaR, Quantile as Quantile
     from mdpdice.policies.distribution import Outcomes as Outcomes, outcomes as outcomes
@@ -95,7 +96,7 @@ else:
         "mdpdice.networks.network": ("Kind", "Network"),
         "mdpdice.objectives.objective": (
             *("Discounted", "Horizon", "Objective", "PayoffAtLeast", "PayoffAtMost"),
-            *("Reach", "Total", "UntilReward", "Utility"),
+            *("Reach", "Total", "UntilReward", "Utility", "Win"),
         ),
         "mdpdice.objectives.risk": ("CVaR", "Quantile"),
         "mdpdice.answers.policy": ("Policy",),

@@ -31,6 +31,7 @@ FORMS = {
     "quantile": "quantile:0.5",
     "reach": "reach:STATE or 'reach:STATE;STATE' (\\; where a state has one)",
     "until-reward": "until-reward:STATE",
+    "win-within": "win-within:5",
 }
 """How the kinds are written."""
 
@@ -85,6 +86,8 @@ def _made(kind: str, value: str, sense: Sense | None, read_state: Reading) -> md
         return mdpdice.PayoffAtLeast(_number(value), sense)
     if kind == "payoff-at-most":
         return mdpdice.PayoffAtMost(_number(value), sense)
+    if kind == "win-within":
+        return mdpdice.Win(int(value), sense)
     if kind in ("cvar", "quantile"):
         return (mdpdice.CVaR if kind == "cvar" else mdpdice.Quantile)(_number(value), sense)
     targets = [read_state(part.strip().replace("\\;", ";")) for part in re.split(r"(?<!\\);", value)]

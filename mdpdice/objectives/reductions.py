@@ -278,26 +278,37 @@ def unroll(network: Network) -> Lowering | None:
     return Lowering(lowered, np.arange(n * stages), old_edge, stages=stages)
 
 
+def one_view(model: M) -> M:
+    """Return the model as the player who starts sees it: node ``N + i`` is node ``i`` where the other one is to move.
+
+    Rewards and payoffs are those of node ``i``.
+    """
+    n, e, passing = model.n_nodes, model.n_edges, model.sign < 0
+    own = ("switch", "guard", "update") if isinstance(model, Lattice) else ("step",)
+    fields = ("weight", "numerator", "reward", "payoff", *own)
+    return attrs.evolve(
+        model,
+        **{name: np.tile(getattr(model, name), 2) for name in fields},
+        kind=np.concatenate((model.kind, _OTHER_SIDE[model.kind])),
+        indptr=np.concatenate((model.indptr, e + model.indptr[1:])),
+        dst=np.concatenate((model.dst + n * passing, model.dst + n * ~passing)),
+        sign=np.ones(2 * e, dtype=np.int8),
+        node_state=np.concatenate((model.node_state, np.full(n, -1))),
+        actions=list(model.actions) * 2,
+        total=Fraction(0),
+    )
+
+
 def both_sides(network: Network) -> Network:
     """Return a zero-sum network without `pass_to`: node ``N + i`` is node ``i`` seen by the opponent of its mover."""
-    n, e, passing = network.n_nodes, network.n_edges, network.sign < 0
 
     def twice(numbers: Mapping[int, Fraction], size: int) -> dict[int, Fraction]:
         return {**numbers, **{size + at: -value for at, value in numbers.items()}}
 
-    turned = {
-        "reward": np.concatenate((network.reward, 0.0 - network.reward)),
-        "sign": np.ones(2 * e, dtype=np.int8),
-        "exact_rewards": twice(network.exact_rewards, e),
-    }
     return attrs.evolve(
-        network,
-        kind=np.concatenate((network.kind, _OTHER_SIDE[network.kind])),
-        indptr=np.concatenate((network.indptr, e + network.indptr[1:])),
-        dst=np.concatenate((network.dst + n * passing, network.dst + n * ~passing)),
-        **edge_fields(network, np.tile(np.arange(e), 2)) | turned,
+        one_view(network),
+        reward=np.concatenate((network.reward, 0.0 - network.reward)),
         payoff=np.concatenate((network.payoff, 0.0 - network.payoff)),
-        node_state=np.concatenate((network.node_state, np.full(n, -1))),
-        actions=list(network.actions) * 2,
-        exact_payoffs=twice(network.exact_payoffs, n),
+        exact_rewards=twice(network.exact_rewards, network.n_edges),
+        exact_payoffs=twice(network.exact_payoffs, network.n_nodes),
     )

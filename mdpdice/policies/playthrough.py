@@ -199,6 +199,7 @@ class _Play:
                 return
             if isinstance(node, Decide):
                 if self.steps_left == 0:
+                    self.total += self.factor * self.side * _exact(self.game.total, "total") / 2
                     yield self._event(Happening.CUT, None)
                     return
                 node, event = self._decide(state, node)

@@ -222,7 +222,7 @@ def _refused_by_lattices(
     what += "" if game.discount == 1 else f" with the discount {number_text(game.discount)}"
     msg = (
         f"{what} is solved on the network of a game alone, and this game is too large for one. On the lattice of its "
-        "counters solve() knows Total, PayoffAtLeast, PayoffAtMost and Utility without a discount, and Reach"
+        "counters solve() knows Total, PayoffAtLeast, PayoffAtMost and Utility without a discount, Reach and Win"
     )
     return UnsupportedError(msg, value=objective)
 
