@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from mdpdice.modelling.tables import Table as Table, Thresholds as Thresholds
     from mdpdice.networks.network import Kind as Kind, Network as Network
     from mdpdice.objectives.objective import (
+        AverageReward as AverageReward,
         Discounted as Discounted,
         Horizon as Horizon,
         Objective as Objective,
@@ -91,7 +92,7 @@ else:
         "mdpdice.lattices.lattice": ("Lattice",),
         "mdpdice.networks.network": ("Kind", "Network"),
         "mdpdice.objectives.objective": (
-            *("Discounted", "Horizon", "Objective", "PayoffAtLeast", "PayoffAtMost"),
+            *("AverageReward", "Discounted", "Horizon", "Objective", "PayoffAtLeast", "PayoffAtMost"),
             *("Reach", "Total", "UntilReward", "Utility"),
         ),
         "mdpdice.objectives.risk": ("CVaR", "Quantile"),

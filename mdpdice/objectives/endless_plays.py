@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import attrs
 import numpy as np
 
 from mdpdice.errors import TotalRewardUndefinedError, UnsupportedError
-from mdpdice.networks.arrays import moved_numbers
+from mdpdice.networks.arrays import moved_numbers, split_exact
 from mdpdice.networks.network import Bools, Ints, Kind, Network, edge_fields
 from mdpdice.numerics.graph import end_components, is_acyclic
 from mdpdice.numerics.regions import can_reach, ending_ranks, idle_components, reached_by_some
@@ -117,11 +120,14 @@ def _idle(network: Network, keep: Bools | None = None) -> tuple[Ints, Bools]:
     return idle_components(network.indptr, network.dst, network.kind == Kind.CHANCE, network.reward != 0, keep)
 
 
-def collapse_idle(network: Network, *, stay: bool = True) -> Lowering | None:
-    """Merge every end component without rewards into one node, with the option to `stay` for 0.
+def collapse_idle(
+    network: Network, *, stay: bool = True, worth: Sequence[Any] = (), keeping: Ints | None = None
+) -> Lowering | None:
+    """Merge every end component without rewards into one node, with the option to `stay` for 0, or what it is `worth`.
 
     Without this a Bellman equation has many solutions there: any value that is at least as good as leaving repeats
     itself round the component.  Where staying for ever is worth minus infinity, the option is left out.
+    Who stays does so along the edges of `keeping`, by default the first ones.
     """
     if not _plays_may_not_end(network):
         return None
@@ -134,6 +140,7 @@ def collapse_idle(network: Network, *, stay: bool = True) -> Lowering | None:
     linger = np.full(network.n_nodes, -1, dtype=np.int64)
     inside_edges = np.flatnonzero(inside)[::-1]
     linger[source[inside_edges]] = inside_edges
+    linger = linger if keeping is None else keeping
 
     # New nodes: those outside in their order, the components, and the end where play stays for ever.
     outside = component < 0
@@ -149,9 +156,12 @@ def collapse_idle(network: Network, *, stay: bool = True) -> Lowering | None:
     old_edge = old_edge[order]
     real = old_edge >= 0
     moved = edge_fields(network, old_edge)
-    # To stay takes no step and pays nothing.
-    for name, number_there in (("weight", 1), ("reward", 0), ("sign", 1), ("step", 0), ("numerator", 1)):
+    # To stay takes no step.
+    paid, exact = split_exact(len(staying), dict(enumerate(worth)))
+    for name, number_there in (("weight", 1), ("reward", paid), ("sign", 1), ("step", 0), ("numerator", 1)):
         moved[name][~real] = number_there
+    where = np.flatnonzero(~real).tolist()
+    moved["exact_rewards"] |= {where[at]: number for at, number in exact.items()}
     kind = np.concatenate((network.kind[outside], np.full(count, Kind.MAX), [Kind.END])).astype(np.uint8)
     decides = kind == Kind.MAX
     position = np.cumsum(network.decides[source]) - 1

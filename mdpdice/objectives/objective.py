@@ -494,3 +494,47 @@ class PayoffAtMost(_OfThreshold):
     def top(self, unit: int, least: Fraction) -> int:
         """Smallest sum that is too large."""
         return 0 if self._endless else math.floor((Fraction(self.threshold) - least) * unit) + 1
+
+
+@attrs.frozen
+class AverageReward(Objective):
+    """Long-run average of the rewards per decision, or per visit of some states; an end is worth 0 from then on.
+
+    One player, who may have many policies with the same average: they differ by what is collected until it sets in,
+    which `details["bias"]` of the answer compares, state by state, with the start, where every state has one average.
+
+    Parameters
+    ----------
+    sense : {"max", "min"}, optional
+        What the player wants, by default what the game says.
+    per : collection of states, or predicate, optional
+        The states whose visits are counted, by default every decision (in a network without any, every state).  While
+        play goes on, every policy must visit them again and again.
+    """
+
+    searched: ClassVar[bool] = True  # it is made of many answers, which are not kept
+
+    sense: Sense | None = attrs.field(default=None, converter=optional_sense)
+    per: States | None = attrs.field(default=None, validator=attrs.validators.optional(_states))
+
+    def __str__(self) -> str:
+        return "average" if self.per is None else f"average:{_listed(self.per)}"
+
+    def apply(self, network: Network) -> Network:
+        """Refuse: this is no total of any network."""
+        raise UnsupportedError(f"{self} is made of many problems, and found by solve() alone", value=self)
+
+    def counted(self, network: Network) -> Bools:
+        """Nodes whose visits are counted."""
+        if self.per is not None:
+            return _marked(network, self.per)
+        return network.decides if network.decides.any() else network.node_state >= 0
+
+    def for_the_maximiser(self, network: Network) -> list[Step]:
+        """Return what makes the only player a maximiser; a discount is not heeded."""
+        refuse_pass_to(network, self)
+        if network.two_player:
+            raise UnsupportedError("AverageReward knows one player; fix the other one by a policy", value=self)
+        if network.horizon is not None:
+            raise UnsupportedError("AverageReward is about plays without end; with a horizon use Total", value=self)
+        return _for_the_maximiser(network, self.wanted(network))

@@ -28,10 +28,11 @@ from mdpdice.modelling.sense import Sense
 from mdpdice.networks.cycles import cycle_error
 from mdpdice.networks.network import Floats, Ints, Network
 from mdpdice.numerics.regions import FAST_PATH_FROM_EDGES, largest_component
-from mdpdice.objectives.objective import Objective, Total, asked
+from mdpdice.objectives.objective import AverageReward, Objective, Total, asked
 from mdpdice.objectives.oversights import noted
 from mdpdice.objectives.reductions import Lowering, unroll
 from mdpdice.objectives.risk import Searched
+from mdpdice.solving.average import PlanOfAverage
 from mdpdice.solving.checkpoints import Checkpoint
 from mdpdice.solving.estimate import SearchPlan, game_solver
 from mdpdice.solving.interruption import Interrupts
@@ -169,7 +170,7 @@ def plan(
     horizon: int | None = None,
     max_states: int = 10_000_000,
     run: Run | None = None,
-) -> FlatPlan | LatticePlan | SearchPlan | SearchOfThresholds:
+) -> FlatPlan | LatticePlan | SearchPlan | SearchOfThresholds | PlanOfAverage:
     """Choose how a question is answered: on a network, on a lattice, or by a search of the game."""
     __tracebackhide__ = True
     run = Run() if run is None else run
@@ -179,6 +180,12 @@ def plan(
     if isinstance(chosen, Searched) and chosen.searched:
         one = functools.partial(plan, solver=solver, horizon=horizon, max_states=max_states, run=run)
         return SearchOfThresholds(game, chosen, max_states, one, EXACT_UP_TO_NODES * (solver == "auto"), EXACT_SECONDS)
+    if isinstance(chosen, AverageReward):
+
+        def settle(problem: Problem) -> FlatPlan:
+            return FlatPlan(problem, choose(problem, solver), solver == "auto")
+
+        return PlanOfAverage(game, chosen, horizon, max_states, settle, solver == "auto")
     if isinstance(game, Lattice):
         if horizon is not None or solver != "auto":
             what = f"solver={solver!r}" if horizon is None else "a horizon"
@@ -257,6 +264,14 @@ class FlatPlan:
             # margin is for bounds of the certificate that are wider than those of the solver.
             run = attrs.evolve(run, tolerance=epsilon / 16)
         return (_solve_surely if self.surely else _solve_kept)(self.problem, self.solver, run, epsilon, interrupts)
+
+    def propose(self, run: Run) -> Candidate:
+        """Return what the solver proposes, without a proof."""
+        problem, solver = self.problem, self.solver
+        _refuse_lacking(problem, solver, problem.needs())
+        found = propose(problem.canonical, solver, run)
+        check_candidate(problem.canonical, found.value, found.policy, solver.name)
+        return found
 
 
 @attrs.frozen
@@ -404,6 +419,14 @@ def unsupported(name: str, need: frozenset[Feature], have: frozenset[Feature]) -
     return UnsupportedError(msg, value=name)
 
 
+def _refuse_lacking(problem: Problem, solver: Solver, need: frozenset[Feature]) -> None:
+    lacking = need - solver.features
+    if lacking == {Feature.CYCLIC}:
+        raise cycle_error(solver.name.replace("-", " "), *problem.cycle())
+    if lacking:
+        raise unsupported(solver.name, need, solver.features)
+
+
 def solve_problem(
     problem: Problem, solver: Solver, run: Run, epsilon: float, interrupts: Interrupts | None = None
 ) -> Solution:
@@ -415,11 +438,7 @@ def solve_problem(
     if Feature.HORIZON in need and Feature.HORIZON not in solver.features:
         unrolled = unroll(canonical)
         need = need - {Feature.HORIZON}
-    lacking = need - solver.features
-    if lacking == {Feature.CYCLIC}:
-        raise cycle_error(solver.name.replace("-", " "), *problem.cycle())
-    if lacking:
-        raise unsupported(solver.name, need, solver.features)
+    _refuse_lacking(problem, solver, need)
     network = canonical if unrolled is None else unrolled.network
     watch = Interrupts(run.cancel) if interrupts is None else interrupts
     candidate = None

@@ -1,0 +1,189 @@
+"""The long-run average: of every end component first, then of coming to stay in the best ones.
+
+A solver is asked again and again what can be gained on the gain of a policy; see `mdpdice.objectives.staying`.  Then an
+end component is a node in which one may stay for its gain, and what remains is a total like any other (P. Ashok,
+K. Chatterjee, P. Daca, J. Kretinsky, T. Meggendorf, "Value iteration for long-run average reward in Markov decision
+processes", CAV 2017).
+"""
+
+from __future__ import annotations
+
+import functools
+import time
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+import attrs
+import numpy as np
+
+from mdpdice.answers.answer import Status
+from mdpdice.answers.solution import Solution
+from mdpdice.backend import Feature, Run, load_solver
+from mdpdice.certification.average_bounds import bound
+from mdpdice.certification.residual_bounds import is_large
+from mdpdice.certification.verdict import certify_exact, enclose_exactly
+from mdpdice.errors import NotConvergedError, SolveInterrupted, UnsupportedError
+from mdpdice.modelling.number import nearest_floats
+from mdpdice.networks.network import Floats, Ints, Network
+from mdpdice.objectives.endless_plays import collapse_idle
+from mdpdice.objectives.objective import AverageReward, Horizon
+from mdpdice.objectives.reductions import chain
+from mdpdice.objectives.staying import Staying
+from mdpdice.solving.interruption import Interrupts
+from mdpdice.solving.problem import Problem, explored
+
+ROUNDS = 100
+"""Policies of the end components that are looked at at most."""
+PATIENCE = 3
+"""Policies in a row that prove no more than the ones before, after which no more are looked at."""
+EXACT_UP_TO_STATES = 500
+"""Nodes up to which `auto` finds averages exactly that floats do not prove."""
+
+
+class Gains(NamedTuple):
+    """What is known of the end components: gains, floats or fractions, what is proved of them, and who attains them."""
+
+    gain: Any
+    lower: Floats
+    upper: Floats
+    policy: Ints
+    bias: Any
+    rounds: int = 0
+    reason: str = ""
+    solver: str = ""
+
+    @property
+    def width(self) -> float:
+        """Largest relative width of an interval."""
+        return float(((self.upper - self.lower) / np.maximum(1.0, np.abs(self.gain.astype(float)))).max(initial=0.0))
+
+
+@attrs.frozen
+class PlanOfAverage:
+    """`settle` makes the plan for a total, by the solver that was asked for; `surely` goes on in exact arithmetic."""
+
+    game: Any
+    objective: AverageReward
+    horizon: int | None
+    max_states: int
+    settle: Callable[[Problem], Any]
+    surely: bool
+
+    def solve(self, run: Run, epsilon: float, interrupts: Interrupts) -> Solution:
+        """Find the gain of every end component, and what is best to come to."""
+        try:
+            return self._solve(run, epsilon, interrupts)
+        except (SolveInterrupted, NotConvergedError) as error:
+            error.partial = None  # which answers another question
+            raise
+
+    def _solve(self, run: Run, epsilon: float, interrupts: Interrupts) -> Solution:
+        started, objective = time.perf_counter(), self.objective
+        if run.checkpoint is not None:
+            msg = f"{objective} solves many problems, and a checkpoint is of one; leave it out"
+            raise UnsupportedError(msg, value=objective)
+        network = self.game
+        if not isinstance(network, Network):
+            network = explored(network, objective, self.max_states, run, None)
+        if self.horizon is not None:
+            network = Horizon(self.horizon).apply(network)
+        sense, steps = objective.wanted(network), objective.for_the_maximiser(network)
+        whole = next((each.network for each in chain(network, steps)), network)
+        unless = "without a decision" if objective.per is None else f"without coming to {objective}"
+        staying = Staying.of(whole, objective.counted(network), unless)
+        with interrupts.patience():
+            gains = self._gains(staying, run, epsilon)
+        # The network whose total is the average: nothing is paid but for staying.
+        nothing = {"reward": np.zeros(network.n_edges), "exact_rewards": {}, "discount": Fraction(1), "sense": sense}
+        applied = attrs.evolve(network, payoff=np.zeros(network.n_nodes), exact_payoffs={}, **nothing)
+        keeping = np.append(staying.edge, -1)[gains.policy]
+        merge = functools.partial(collapse_idle, worth=gains.gain.tolist(), keeping=keeping)
+        problem = Problem(applied, tuple(chain(applied, [*steps, merge])), sense, str(objective))
+        found: Solution = self.settle(problem).solve(run, epsilon / 2, interrupts)
+        return _told(found, staying, gains, keeping, epsilon, started)
+
+    def _gains(self, staying: Staying, run: Run, epsilon: float) -> Gains:
+        """Return the gains, in floats if possible, and what is proved of them."""
+        n, network = staying.network.n_nodes, staying.network
+        gain, bias, policy = np.zeros(staying.count), np.zeros(n), np.full(n, -1)
+        best = Gains(gain, gain, gain, policy, bias)
+        if not staying.count:
+            return best
+        brief = attrs.evolve(run, tolerance=epsilon / 16) if is_large(network) else run
+        first = self._asked(staying, gain, bias)
+        exactly = Feature.EXACT in first.solver.features
+        solver = load_solver("value-iteration")() if exactly else first.solver
+        waited = 0
+        for rounds in range(1, ROUNDS + 1):
+            run.check()
+            found = attrs.evolve(self._asked(staying, gain, bias), solver=solver).propose(brief)
+            better = network.decides & ((found.value > brief.tolerance) | (policy < 0))
+            policy, gain, bias = staying.evaluate(np.where(better, found.policy, policy), bias)
+            lower, upper, reason = bound(
+                network, staying.counted, staying.component, staying.rank, policy, bias, run.check
+            )
+            now = Gains(np.clip(gain, lower, upper), lower, upper, policy, bias, rounds, reason)
+            waited = 0 if rounds == 1 or now.width < best.width / 2 else waited + 1
+            best = now if rounds == 1 or now.width < best.width else best
+            if best.width <= brief.tolerance or waited == PATIENCE or not better.any():
+                break
+        unproved = not best.width <= epsilon / 4
+        if exactly or (self.surely and unproved and n <= EXACT_UP_TO_STATES):
+            return _exactly(staying, best, run)
+        return best._replace(solver=solver.name)
+
+    def _asked(self, staying: Staying, gain: Floats, bias: Floats) -> Any:
+        """Return the plan for what can be gained on a gain."""
+        return self.settle(Problem(staying.discounted(gain, bias), (), "max", str(self.objective)))
+
+
+def _exactly(staying: Staying, known: Gains, run: Run) -> Gains:
+    """Return the gains as fractions, by iteration of policies."""
+    network, policy = staying.network, known.policy
+    n = network.n_nodes
+    nothing = [Fraction(0)] * n
+    bias: Any = np.array([*nothing, None], dtype=object)[:-1]
+    while True:
+        run.check()
+        policy, gain, bias = staying.evaluate(policy, bias)
+        verdict = certify_exact(staying.discounted(gain, bias), nothing, np.zeros(n), policy, run.check)
+        value = np.array(nearest_floats(gain))
+        beyond = staying.rewards(gain, bias)
+        edges = [edge for edge in np.flatnonzero(network.decides[network.source]).tolist() if beyond[edge] > 0]
+        if verdict.certified or not edges:
+            lower, upper = value.copy(), value.copy()
+            enclose_exactly(gain, lower, upper)
+            return Gains(gain, lower, upper, policy, bias, known.rounds, verdict.reason, "exact")
+        policy = policy.copy()
+        for edge in sorted(edges, key=beyond.__getitem__):
+            policy[network.source[edge]] = edge
+
+
+def _told(found: Solution, staying: Staying, gains: Gains, keeping: Ints, epsilon: float, started: float) -> Solution:
+    """Return the answer for the network with the room that is left to the gains, and the bias."""
+    table, network = found.nodes, found.network
+    exact = gains.gain.dtype == object or not staying.count
+    sign, room = -1 if found.sense == "min" else 1, 0.0
+    lowers, uppers = table.lowers, table.uppers
+    if not exact and staying.count:
+        room = float(np.maximum(gains.upper - gains.gain, gains.gain - gains.lower).max())
+        lowers, uppers = np.nextafter(lowers - room, -np.inf), np.nextafter(uppers + room, np.inf)
+    whole = bool((staying.component == 0).all())
+    choice = keeping if whole else table.choice
+    table = attrs.evolve(table, lowers=lowers, uppers=uppers, choice=choice, exact=table.exact if exact else None)
+    width = float(((uppers - lowers) / np.maximum(1.0, np.abs(table.values))).max())
+    reason = gains.reason or ("" if found.proved else found.reason)
+    if not reason and not width <= epsilon:
+        reason = f"the gains are known to a relative width of {width:.3g}, more than {epsilon:.3g}"
+    status = Status.UNCERTIFIED if reason else Status.EXACT if table.exact is not None else Status.CERTIFIED
+    details = {**found.details, "rounds": gains.rounds}
+    if whole:
+        places = np.array([network.start, *network.state_node.tolist()])
+        bias = sign * (gains.bias[places[1:]] - gains.bias[network.start])
+        details["bias"] = bias if exact else bias.astype(np.float64)
+    spent = time.perf_counter() - started
+    made = attrs.evolve(found.provenance, seconds=spent, details=details, solver=gains.solver or found.solver)
+    answer = attrs.evolve(found, table=table, provenance=made, width=width, reason=reason, status=status)
+    number = answer.exact() if status is Status.EXACT else answer.estimate()
+    return attrs.evolve(answer, at_start=(number, answer.lower(), answer.upper()))
