@@ -43,6 +43,7 @@ if TYPE_CHECKING:
         roll as roll,
         when as when,
     )
+    from mdpdice.modelling.repeated import repeated as repeated
     from mdpdice.modelling.tables import Table as Table, Thresholds as Thresholds
     from mdpdice.networks.network import Kind as Kind, Network as Network
     from mdpdice.objectives.objective import (
@@ -96,6 +97,7 @@ else:
             *("Reach", "Total", "UntilReward", "Utility"),
         ),
         "mdpdice.objectives.risk": ("CVaR", "Quantile"),
+        "mdpdice.modelling.repeated": ("repeated",),
         "mdpdice.answers.policy": ("Policy",),
         "mdpdice.policies.simulation": ("Simulation", "simulate"),
         "mdpdice.answers.solution": ("Solution", "Status"),

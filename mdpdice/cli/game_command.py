@@ -61,13 +61,14 @@ def game_command(**more: Any) -> Callable[[Callable[..., Answer]], click.Command
             epsilon: float = 1e-6,
             objective: str | None = None,
             sense: Any = None,
+            repeated: bool = False,
             no_cache: bool = False,
             prove: bool = False,
             **options: Any,
         ) -> None:
             def answer() -> Answer:
                 with ProgressBars() as progress:
-                    case = open_case(name, pairs, horizon, epsilon, objective, sense, as_json, progress)
+                    case = open_case(name, pairs, horizon, epsilon, objective, sense, repeated, as_json, progress)
                     case = case._replace(no_cache=no_cache, prove=prove)
                     with known_targets(case.objective, case.objective_text):
                         return function(case, **options)

@@ -108,13 +108,20 @@ _objective_option = click.option(
     "--objective",
     metavar="OBJECTIVE",
     shell_complete=_complete_objective,
-    help="What counts, by default the total: discounted:0.95, horizon:20, payoff-at-least:1000, reach:STATE "
-    "or until-reward:STATE; several states are separated by a semicolon.",
+    help="What counts, by default the total: discounted:0.95, horizon:20, payoff-at-least:1000, reach:STATE, "
+    "until-reward:STATE, average or average:STATE; several states are separated by a semicolon.",
 )
 sense_option = click.option(
     "--sense",
     type=click.Choice(["max", "min"]),
     help="Whether the player to move maximises or minimises; by default as the game says, max for a chance.",
+)
+
+
+_repeated_option = click.option(
+    "--repeated",
+    is_flag=True,
+    help="Start again wherever the game ends, which pays the payoff on the way: for --objective average.",
 )
 
 
@@ -132,10 +139,10 @@ def question_options(function: F) -> F:
 
 
 def objective_options(function: F) -> F:
-    """Add what counts, and whether much or little of it is wanted."""
-    return _objective_option(sense_option(function))
+    """Add what counts, whether much or little of it is wanted, and whether the game starts again."""
+    return _objective_option(sense_option(_repeated_option(function)))
 
 
 def policy_options(function: F) -> F:
     """Add what counts, and the policies of the players."""
-    return objective_options(_policy_option(_against_option(function)))
+    return _objective_option(sense_option(_policy_option(_against_option(function))))
