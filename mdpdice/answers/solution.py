@@ -478,10 +478,12 @@ class Solution:
         Raises
         ------
         UnsupportedError
-            Many thresholds were solved, and the solution of the best one is no answer that could be certified again.
+            Many problems were solved, and their solutions are no answer that could be certified again.
         """
         if self.at_start is not None:
-            msg = "this answer is not saved; solve the objective .at(solution.details['threshold']), and save that"
+            how = "solve the objective .at(solution.details['threshold']), and save that"
+            how = how if "threshold" in self.details else "save solution.policy"
+            msg = f"this answer is not saved, since it is made of many; {how}"
             raise UnsupportedError(msg, value=self)
         from mdpdice.solving.files import save_solution
 

@@ -19,7 +19,8 @@ A = TypeVar("A", bound=Hashable)
 def repeated(game: Game[S, A]) -> Game[Any, A]:
     """Return the game of one player that starts again wherever it ends; the payoff becomes a reward on the way there.
 
-    Its plays never end: ask for the `AverageReward`, or for a discount or a horizon.  A game with counters is `unrolled`.
+    Its plays never end: ask for the `AverageReward`, or for a discount or a horizon.  A game with counters is
+    `unrolled`.
 
     Raises
     ------

@@ -123,6 +123,7 @@ class Merged:
 def towards(network: Network, edges: Ints, targets: Sequence[int], policy: Ints) -> Ints:
     """Make the decisions among `edges` lead to the nearest of some nodes, in the order of their distance."""
     entering: dict[int, list[int]] = {}
+    edges = edges if targets else edges[:0]
     for edge, to in zip(edges.tolist(), network.dst[edges].tolist(), strict=True):
         entering.setdefault(to, []).append(edge)
     seen, queue = set(targets), list(targets)

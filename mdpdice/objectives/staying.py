@@ -56,7 +56,7 @@ class Staying:
         rank = np.where(counted | (network.kind == Kind.END), 0, -1)
         attract(network.source, network.dst, network.kind == Kind.CHANCE, rank)
         if (rank < 0).any():
-            msg = f"from here play can go on for ever {unless}, so there is nothing to divide by; say what counts, per="
+            msg = f"from here play can go on for ever without {unless}; there is nothing to divide by"
             raise UnsupportedError(msg, state=whole.describe(int(np.argmax(rank < 0))))
         return cls(network, edge, component, counted, rank)
 

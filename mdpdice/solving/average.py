@@ -9,6 +9,7 @@ processes", CAV 2017).
 from __future__ import annotations
 
 import functools
+import itertools
 import time
 from collections.abc import Callable
 from fractions import Fraction
@@ -25,13 +26,14 @@ from mdpdice.certification.residual_bounds import is_large
 from mdpdice.certification.verdict import certify_exact, enclose_exactly
 from mdpdice.errors import NotConvergedError, SolveInterrupted, UnsupportedError
 from mdpdice.modelling.number import nearest_floats
+from mdpdice.networks.arrays import ULP, split_exact
 from mdpdice.networks.network import Floats, Ints, Network
 from mdpdice.objectives.endless_plays import collapse_idle
-from mdpdice.objectives.objective import AverageReward, Horizon
+from mdpdice.objectives.objective import AverageReward
 from mdpdice.objectives.reductions import chain
 from mdpdice.objectives.staying import Staying
 from mdpdice.solving.interruption import Interrupts
-from mdpdice.solving.problem import Problem, explored
+from mdpdice.solving.problem import Problem
 
 ROUNDS = 100
 """Policies of the end components that are looked at at most."""
@@ -39,6 +41,9 @@ PATIENCE = 3
 """Policies in a row that prove no more than the ones before, after which no more are looked at."""
 EXACT_UP_TO_STATES = 500
 """Nodes up to which `auto` finds averages exactly that floats do not prove."""
+
+ENDING = "every play ends, and an end is worth 0 from then on; repeated(game) starts it again (--repeated)"
+"""Said where that is all there is."""
 
 
 class Gains(NamedTuple):
@@ -63,10 +68,8 @@ class Gains(NamedTuple):
 class PlanOfAverage:
     """`settle` makes the plan for a total, by the solver that was asked for; `surely` goes on in exact arithmetic."""
 
-    game: Any
+    network: Network
     objective: AverageReward
-    horizon: int | None
-    max_states: int
     settle: Callable[[Problem], Any]
     surely: bool
 
@@ -79,18 +82,13 @@ class PlanOfAverage:
             raise
 
     def _solve(self, run: Run, epsilon: float, interrupts: Interrupts) -> Solution:
-        started, objective = time.perf_counter(), self.objective
+        started, network, objective = time.perf_counter(), self.network, self.objective
         if run.checkpoint is not None:
             msg = f"{objective} solves many problems, and a checkpoint is of one; leave it out"
             raise UnsupportedError(msg, value=objective)
-        network = self.game
-        if not isinstance(network, Network):
-            network = explored(network, objective, self.max_states, run, None)
-        if self.horizon is not None:
-            network = Horizon(self.horizon).apply(network)
         sense, steps = objective.wanted(network), objective.for_the_maximiser(network)
         whole = next((each.network for each in chain(network, steps)), network)
-        unless = "without a decision" if objective.per is None else f"without coming to {objective}"
+        unless = "a decision, so say which states count, with per" if objective.per is None else "a state that counts"
         staying = Staying.of(whole, objective.counted(network), unless)
         with interrupts.patience():
             gains = self._gains(staying, run, epsilon)
@@ -107,35 +105,35 @@ class PlanOfAverage:
         """Return the gains, in floats if possible, and what is proved of them."""
         n, network = staying.network.n_nodes, staying.network
         gain, bias, policy = np.zeros(staying.count), np.zeros(n), np.full(n, -1)
-        best = Gains(gain, gain, gain, policy, bias)
         if not staying.count:
-            return best
+            return Gains(gain, gain, gain, policy, bias)
         brief = attrs.evolve(run, tolerance=epsilon / 16) if is_large(network) else run
-        first = self._asked(staying, gain, bias)
-        exactly = Feature.EXACT in first.solver.features
-        solver = load_solver("value-iteration")() if exactly else first.solver
-        waited = 0
-        for rounds in range(1, ROUNDS + 1):
+        plan = self.settle(Problem(staying.discounted(gain, bias), (), "max", str(self.objective)))
+        exactly = Feature.EXACT in plan.solver.features
+        solver = load_solver("value-iteration")() if exactly else plan.solver
+        options, best, least, waited = network.decides[network.source], policy, np.inf, 0
+        for rounds in itertools.count(1):
             run.check()
-            found = attrs.evolve(self._asked(staying, gain, bias), solver=solver).propose(brief)
-            better = network.decides & ((found.value > brief.tolerance) | (policy < 0))
-            policy, gain, bias = staying.evaluate(np.where(better, found.policy, policy), bias)
-            lower, upper, reason = bound(
-                network, staying.counted, staying.component, staying.rank, policy, bias, run.check
-            )
-            now = Gains(np.clip(gain, lower, upper), lower, upper, policy, bias, rounds, reason)
-            waited = 0 if rounds == 1 or now.width < best.width / 2 else waited + 1
-            best = now if rounds == 1 or now.width < best.width else best
-            if best.width <= brief.tolerance or waited == PATIENCE or not better.any():
+            problem = Problem(staying.discounted(gain, bias), (), "max", str(self.objective))
+            ahead = attrs.evolve(plan, problem=problem, solver=solver).propose(brief)
+            better = (ahead.value > brief.tolerance) | (policy < 0)
+            policy, gain, bias = staying.evaluate(np.where(better, ahead.policy, policy), bias)
+            beyond = float(staying.rewards(gain, bias)[options].max(initial=0.0))
+            waited = 0 if beyond < least / 2 else waited + 1
+            if beyond < least:
+                best, least, known = policy, beyond, bias
+            if (
+                beyond <= max(brief.tolerance / 100, 64 * ULP * float(np.abs(bias).max()))
+                or waited == PATIENCE
+                or rounds == ROUNDS
+            ):
                 break
-        unproved = not best.width <= epsilon / 4
+        lower, upper, reason = bound(network, staying.counted, staying.component, staying.rank, best, known, run.check)
+        found = Gains(np.clip(gain, lower, upper), lower, upper, best, known, rounds, reason, solver.name)
+        unproved = not found.width <= epsilon / 4
         if exactly or (self.surely and unproved and n <= EXACT_UP_TO_STATES):
-            return _exactly(staying, best, run)
-        return best._replace(solver=solver.name)
-
-    def _asked(self, staying: Staying, gain: Floats, bias: Floats) -> Any:
-        """Return the plan for what can be gained on a gain."""
-        return self.settle(Problem(staying.discounted(gain, bias), (), "max", str(self.objective)))
+            return _exactly(staying, found, run)
+        return found
 
 
 def _exactly(staying: Staying, known: Gains, run: Run) -> Gains:
@@ -169,21 +167,28 @@ def _told(found: Solution, staying: Staying, gains: Gains, keeping: Ints, epsilo
     if not exact and staying.count:
         room = float(np.maximum(gains.upper - gains.gain, gains.gain - gains.lower).max())
         lowers, uppers = np.nextafter(lowers - room, -np.inf), np.nextafter(uppers + room, np.inf)
-    whole = bool((staying.component == 0).all())
-    choice = keeping if whole else table.choice
-    table = attrs.evolve(table, lowers=lowers, uppers=uppers, choice=choice, exact=table.exact if exact else None)
+    details, choice = {**found.details, "rounds": gains.rounds}, table.choice
+    if (staying.component == 0).all():
+        # Where every state has one average, an action is worth it less what it costs once.
+        cost = sign * np.where(network.decides[network.source], staying.rewards(gains.gain, gains.bias), 0)
+        cost[keeping[network.decides]] *= 0
+        reward, numbers = split_exact(len(cost), dict(enumerate(cost.tolist())))
+        network, choice = attrs.evolve(network, reward=reward, exact_rewards=numbers), keeping
+        bias = sign * (gains.bias[network.state_node] - gains.bias[network.start])
+        details["bias"] = bias if exact else bias.astype(np.float64)
+    table = attrs.evolve(
+        table, network=network, lowers=lowers, uppers=uppers, choice=choice, exact=table.exact if exact else None
+    )
     width = float(((uppers - lowers) / np.maximum(1.0, np.abs(table.values))).max())
     reason = gains.reason or ("" if found.proved else found.reason)
     if not reason and not width <= epsilon:
         reason = f"the gains are known to a relative width of {width:.3g}, more than {epsilon:.3g}"
     status = Status.UNCERTIFIED if reason else Status.EXACT if table.exact is not None else Status.CERTIFIED
-    details = {**found.details, "rounds": gains.rounds}
-    if whole:
-        places = np.array([network.start, *network.state_node.tolist()])
-        bias = sign * (gains.bias[places[1:]] - gains.bias[network.start])
-        details["bias"] = bias if exact else bias.astype(np.float64)
+    notes = found.provenance.notes if staying.count else (*found.provenance.notes, ENDING)
     spent = time.perf_counter() - started
-    made = attrs.evolve(found.provenance, seconds=spent, details=details, solver=gains.solver or found.solver)
+    made = attrs.evolve(
+        found.provenance, seconds=spent, notes=notes, details=details, solver=gains.solver or found.solver
+    )
     answer = attrs.evolve(found, table=table, provenance=made, width=width, reason=reason, status=status)
     number = answer.exact() if status is Status.EXACT else answer.estimate()
     return attrs.evolve(answer, at_start=(number, answer.lower(), answer.upper()))

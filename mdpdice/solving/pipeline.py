@@ -28,7 +28,7 @@ from mdpdice.modelling.sense import Sense
 from mdpdice.networks.cycles import cycle_error
 from mdpdice.networks.network import Floats, Ints, Network
 from mdpdice.numerics.regions import FAST_PATH_FROM_EDGES, largest_component
-from mdpdice.objectives.objective import AverageReward, Objective, Total, asked
+from mdpdice.objectives.objective import AverageReward, Horizon, Objective, Total, asked
 from mdpdice.objectives.oversights import noted
 from mdpdice.objectives.reductions import Lowering, unroll
 from mdpdice.objectives.risk import Searched
@@ -44,7 +44,7 @@ from mdpdice.solving.lattice_route import (
     layers_of,
     solve_on_lattice,
 )
-from mdpdice.solving.problem import Problem, library_version, lift, prepare
+from mdpdice.solving.problem import Problem, explored, library_version, lift, prepare
 from mdpdice.solving.proposal import check_candidate, propose
 from mdpdice.solving.threshold_search import SearchOfThresholds
 
@@ -180,12 +180,6 @@ def plan(
     if isinstance(chosen, Searched) and chosen.searched:
         one = functools.partial(plan, solver=solver, horizon=horizon, max_states=max_states, run=run)
         return SearchOfThresholds(game, chosen, max_states, one, EXACT_UP_TO_NODES * (solver == "auto"), EXACT_SECONDS)
-    if isinstance(chosen, AverageReward):
-
-        def settle(problem: Problem) -> FlatPlan:
-            return FlatPlan(problem, choose(problem, solver), solver == "auto")
-
-        return PlanOfAverage(game, chosen, horizon, max_states, settle, solver == "auto")
     if isinstance(game, Lattice):
         if horizon is not None or solver != "auto":
             what = f"solver={solver!r}" if horizon is None else "a horizon"
@@ -207,6 +201,10 @@ def plan(
             written_out = functools.partial(_flat_plan, game, chosen, solver, None, max_states, run, lattice)
             return LatticePlan(layers, chosen, written_out if layers.edges <= FALL_BACK_UP_TO_EDGES else None)
     try:
+        if isinstance(chosen, AverageReward):
+            network = game if isinstance(game, Network) else explored(game, chosen, max_states, run, None)
+            network = network if horizon is None else Horizon(horizon).apply(network)
+            return PlanOfAverage(network, chosen, functools.partial(_settled, solver), solver == "auto")
         return _flat_plan(game, chosen, solver, horizon, max_states, run, lattice)
     except StateLimitError as error:
         if refused is None and isinstance(game, Game) and axes(game):
@@ -243,7 +241,11 @@ def _flat_plan(
 ) -> FlatPlan:
     __tracebackhide__ = True
     problem = prepare(game, objective, horizon=horizon, run=run, max_states=max_states, lattice=lattice)
-    return FlatPlan(problem, choose(problem, solver, _extra(run)), solver == "auto")
+    return _settled(solver, problem, _extra(run))
+
+
+def _settled(solver: str | Solver, problem: Problem, extra: frozenset[Feature] = frozenset()) -> FlatPlan:
+    return FlatPlan(problem, choose(problem, solver, extra), solver == "auto")
 
 
 @attrs.frozen
