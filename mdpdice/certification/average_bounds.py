@@ -1,82 +1,56 @@
-"""Gains and biases that prove an average: what a bias is off by, made up for where nothing is counted.
-
-`mdpdice.certification.checking.average` verifies them.
-"""
+"""Gains and biases that prove an average: what a bias is off by, made up for where nothing is counted."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
-from mdpdice.certification.checking.average import Claim, ahead, verify
+from mdpdice.certification.checking.average import ahead, verify
 from mdpdice.networks.arrays import ULP
 from mdpdice.networks.network import Bools, Floats, Ints, Kind, Network
 
-PADDINGS = 60
-"""How often what makes up for rounding is doubled at most."""
-WAITS = 100_000
-"""Sweeps after which it is given up to find out how long plays wait until they are counted."""
+PADDINGS, WAITS = 60, 100_000
+"""How often what makes up for rounding is doubled at most, and how many sweeps find out how long plays wait."""
 
 
-def bound(
-    network: Network, counted: Bools, component: Ints, rank: Ints, policy: Ints, bias: Floats, check: Callable[[], None]
-) -> tuple[Floats, Floats, str]:
+def bound(staying: Any, policy: Ints, bias: Floats, check: Callable[[], None]) -> tuple[Floats, Floats, str]:
     """Return the least and the most that is proved of the gain of every component, and why there is no proof.
 
-    See `mdpdice.certification.checking.average.verify`.
+    `staying` is a `mdpdice.objectives.staying.Staying`; `mdpdice.certification.checking.average` verifies the bounds.
     """
-    count = int(component.max(initial=-1)) + 1
-    nothing = np.full(count, np.inf)
-    follows = network.kind[network.source] == Kind.CHANCE
-    follows[policy[network.decides]] = True
-    inside = component[network.source] == component[network.dst]
-    found: list[Claim] = []
-    wait = _wait(network, counted, inside, check)
-    for sign, edges in ((1.0, inside), (-1.0, inside & follows)):
-        claim = None if wait is None else _claim(network, counted, component, edges, bias, wait, sign)
-        if claim is None:
-            return -nothing, nothing, "floats cannot tell what is gained between counted visits"
-        found.append(claim)
-    reason = verify(network, counted, component, rank, policy, *found)
-    return (-nothing, nothing, reason) if reason else (found[1][0], found[0][0], "")
+    net, counted, component = staying.network, staying.counted, staying.component
+    nothing, claims = np.full(staying.count, np.inf), []
+    follows = net.kind[net.source] == Kind.CHANCE
+    follows[policy[net.decides]] = True
+    wait = _wait(net, counted, check)
+    between, visited = (component >= 0) & ~counted, (component >= 0) & counted
+    for sign, edges in ((1.0, np.ones(net.n_edges, dtype=bool)), (-1.0, follows)):
+        pad, moved, beyond = 4 * ULP * float(np.abs(bias).max()), bias, ahead(net, edges, bias, sign)
+        pad = max(pad, 2 * float(beyond[between].max(initial=0.0)))
+        for _ in range(PADDINGS):
+            if (beyond[between] <= 0).all():
+                break
+            moved = bias + sign * pad * wait
+            beyond, pad = ahead(net, edges, moved, sign), 2 * pad
+        gain = np.full(staying.count, -np.inf)
+        np.maximum.at(gain, component[visited], beyond[visited])
+        claims.append((sign * gain, moved))
+    reason = verify(net, counted, component, staying.rank, policy, *claims)
+    return (-nothing, nothing, reason) if reason else (claims[1][0], claims[0][0], "")
 
 
-def _claim(
-    network: Network, counted: Bools, component: Ints, edges: Bools, bias: Floats, wait: Floats, sign: float
-) -> Claim | None:
-    """Return gains and a bias that the inequalities hold for."""
-    between = (component >= 0) & ~counted
-    beyond = ahead(network, edges, bias, sign)
-    error = float(beyond[between].max(initial=0.0))
-    pad = max(2 * error, 4 * ULP * float(np.abs(bias).max(initial=0.0))) if error > 0 else 0.0
-    for _ in range(PADDINGS):
-        moved = bias + sign * pad * wait
-        beyond = ahead(network, edges, moved, sign) if pad else beyond
-        if (beyond[between] <= 0).all():
-            gain = np.full(int(component.max(initial=-1)) + 1, -np.inf)
-            visited = (component >= 0) & counted
-            np.maximum.at(gain, component[visited], beyond[visited])
-            return sign * gain, moved
-        pad *= 2
-    return None
-
-
-def _wait(network: Network, counted: Bools, inside: Bools, check: Callable[[], None]) -> Floats | None:
-    """Return ``w >= 1 + P w`` at nodes where nothing is counted, 0 elsewhere, or None."""
-    chance, source, dst = network.kind == Kind.CHANCE, network.source, network.dst
-    wait = np.zeros(network.n_nodes)
-    open_ = inside & ~counted[source]
-    means, options = open_ & chance[source], open_ & ~chance[source]
-    waiting = np.zeros(network.n_nodes, dtype=bool)
-    waiting[source[open_]] = True
+def _wait(net: Network, counted: Bools, check: Callable[[], None]) -> Floats:
+    """Return ``w >= 1 + P w`` at nodes where nothing is counted, 0 elsewhere."""
+    chance, source, dst = net.kind == Kind.CHANCE, net.source, net.dst
+    means, options = ~counted[source] & chance[source], ~counted[source] & ~chance[source]
+    wait, moves = np.zeros(net.n_nodes), ~counted & (net.kind != Kind.END)
     for _ in range(WAITS):
         check()
-        after = np.bincount(source[means], network.weight[means] * wait[dst[means]], network.n_nodes).astype(float)
-        np.maximum.at(after, source[options], wait[dst[options]])
-        after[waiting] += 1.0
+        after = moves + np.bincount(source[means], net.weight[means] * wait[dst[means]], minlength=net.n_nodes)
+        np.maximum.at(after, source[options], 1 + wait[dst[options]])
         if (after - wait).max(initial=0.0) <= 0.5:
-            # Then twice as much is enough.
-            return 2 * wait
+            break
         wait = after
-    return None
+    return 2 * wait  # which is enough where one sweep adds at most 1/2

@@ -225,9 +225,10 @@ def open_case(
     epsilon: float,
     objective: str | None,
     sense: Sense | None,
-    repeated: bool,
     as_json: bool,
     progress: ProgressBars,
+    *,
+    repeated: bool = False,
 ) -> Case:
     """Find a game, give it its parameters, and read what counts in it."""
     from mdpdice.cli.catalogue import find_game

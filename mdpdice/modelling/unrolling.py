@@ -8,7 +8,7 @@ nothing with the way through `mdpdice.lattices.lattice`, so each checks the othe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Hashable
 from typing import Any, Generic, TypeVar, cast
 
 from mdpdice.errors import MdpDiceError
@@ -76,13 +76,25 @@ class Unrolled(Game[At[S], A], Generic[S, A]):
 
     def _placed(self, edge: Any, values: dict[str, int]) -> Any:
         """Return an edge that cannot be left out, with all that it holds; the explorer judges what is not an edge."""
-
-        def settled(edge: Any) -> Any:
+        open_nodes: list[tuple[Chance[Any], list[Any]]] = []
+        while True:
             while type(edge) is Conditional and edge.otherwise is not None:
                 edge = edge.then if edge.cond.evaluate(values) else edge.otherwise
-            return edge
-
-        return rebuilt(edge, lambda leaf: self._leaf(leaf, values), settled, lambda paid: _number(paid, values))
+            if type(edge) is Chance:
+                open_nodes.append((edge, []))
+                edge = edge.edges[0]
+                continue
+            done = self._leaf(edge, values)
+            while open_nodes:
+                node, edges = open_nodes[-1]
+                edges.append(done)
+                if len(edges) < len(node.edges):
+                    edge = node.edges[len(edges)]
+                    break
+                open_nodes.pop()
+                done = Chance(node.dist, tuple(edges), _number(node.reward, values))
+            else:
+                return done
 
     def _leaf(self, edge: Any, values: dict[str, int]) -> Any:
         kind = type(edge)
@@ -118,33 +130,6 @@ class _SymmetricUnrolled(Unrolled[S, A]):
     def canonical(self, state: At[S]) -> At[S]:
         """Return the representative of the core state, with the same counters."""
         return At(self.game.canonical(state.state), **state.counters)
-
-
-def rebuilt(
-    edge: Any,
-    leaf: Callable[[Any], Any],
-    settled: Callable[[Any], Any] = lambda edge: edge,
-    paid: Callable[[Any], Any] = lambda reward: reward,
-) -> Any:
-    """Return an edge with all that it holds: other leaves, conditions `settled` on the way, and other rewards."""
-    open_nodes: list[tuple[Chance[Any], list[Any]]] = []
-    while True:
-        edge = settled(edge)
-        if type(edge) is Chance:
-            open_nodes.append((edge, []))
-            edge = edge.edges[0]
-            continue
-        done = leaf(edge)
-        while open_nodes:
-            node, edges = open_nodes[-1]
-            edges.append(done)
-            if len(edges) < len(node.edges):
-                edge = node.edges[len(edges)]
-                break
-            open_nodes.pop()
-            done = Chance(node.dist, tuple(edges), paid(node.reward))
-        else:
-            return done
 
 
 def unroll_counters(game: Game[S, A]) -> Unrolled[S, A]:

@@ -126,8 +126,8 @@ def collapse_idle(
     """Merge every end component without rewards into one node, with the option to `stay` for 0, or what it is `worth`.
 
     Without this a Bellman equation has many solutions there: any value that is at least as good as leaving repeats
-    itself round the component.  Where staying for ever is worth minus infinity, the option is left out.
-    Who stays does so along the edges of `keeping`, by default the first ones.
+    itself round the component.  Where staying for ever is worth minus infinity, the option is left out.  Who stays
+    goes along the edges of `keeping`, by default the first ones.
     """
     if not _plays_may_not_end(network):
         return None
@@ -137,10 +137,9 @@ def collapse_idle(
         return None
     source, dst = network.source, network.dst
     inside = keep & (component[source] >= 0) & (component[source] == component[dst])
-    linger = np.full(network.n_nodes, -1, dtype=np.int64)
-    inside_edges = np.flatnonzero(inside)[::-1]
-    linger[source[inside_edges]] = inside_edges
-    linger = linger if keeping is None else keeping
+    if keeping is None:
+        keeping, inside_edges = np.full(network.n_nodes, -1), np.flatnonzero(inside)[::-1]
+        keeping[source[inside_edges]] = inside_edges
 
     # New nodes: those outside in their order, the components, and the end where play stays for ever.
     outside = component < 0
@@ -160,8 +159,7 @@ def collapse_idle(
     paid, exact = split_exact(len(staying), dict(enumerate(worth)))
     for name, number_there in (("weight", 1), ("reward", paid), ("sign", 1), ("step", 0), ("numerator", 1)):
         moved[name][~real] = number_there
-    where = np.flatnonzero(~real).tolist()
-    moved["exact_rewards"] |= {where[at]: number for at, number in exact.items()}
+    moved["exact_rewards"] |= {int(np.flatnonzero(~real)[at]): number for at, number in exact.items()}
     kind = np.concatenate((network.kind[outside], np.full(count, Kind.MAX), [Kind.END])).astype(np.uint8)
     decides = kind == Kind.MAX
     position = np.cumsum(network.decides[source]) - 1
@@ -186,7 +184,7 @@ def collapse_idle(
         actions=actions,
         exact_payoffs=moved_numbers(network.exact_payoffs, np.flatnonzero(outside)),
     )
-    return Lowering(lowered, number, old_edge, merged=Merged(network, component, linger))
+    return Lowering(lowered, number, old_edge, merged=Merged(network, component, keeping))
 
 
 def end_idle_chance(network: Network) -> Lowering | None:

@@ -498,18 +498,18 @@ class PayoffAtMost(_OfThreshold):
 
 @attrs.frozen
 class AverageReward(Objective):
-    """Long-run average of the rewards per decision, or per visit of some states; an end is worth 0 from then on.
+    """Long-run average of the rewards of one player, per decision or per visit of some states; 0 after an end.
 
-    One player, who may have many policies with the same average: they differ by what is collected until it sets in,
-    which `details["bias"]` of the answer compares, state by state, with the start, where every state has one average.
+    Policies of one average differ by what they collect until it sets in: where every state has one average,
+    `details["bias"]` of the answer compares that with the start, state by state.
 
     Parameters
     ----------
     sense : {"max", "min"}, optional
         What the player wants, by default what the game says.
     per : collection of states, or predicate, optional
-        The states whose visits are counted, by default every decision (in a network without any, every state).  While
-        play goes on, every policy must visit them again and again.
+        Whose visits are counted, by default every decision (in a network without any, every state).  While play goes
+        on, every policy must visit them again and again.
     """
 
     searched: ClassVar[bool] = True  # it is made of many answers, which are not kept
@@ -533,8 +533,9 @@ class AverageReward(Objective):
     def for_the_maximiser(self, network: Network) -> list[Step]:
         """Return what makes the only player a maximiser; a discount is not heeded."""
         refuse_pass_to(network, self)
-        if network.two_player:
-            raise UnsupportedError("AverageReward knows one player; fix the other one by a policy", value=self)
-        if network.horizon is not None:
-            raise UnsupportedError("AverageReward is about plays without end; with a horizon use Total", value=self)
+        if network.two_player or network.horizon is not None:
+            msg = (
+                "AverageReward knows one player, and plays without a horizon; use Total, or fix one player by a policy"
+            )
+            raise UnsupportedError(msg, value=self)
         return _for_the_maximiser(network, self.wanted(network))

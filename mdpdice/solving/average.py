@@ -1,9 +1,9 @@
 """The long-run average: of every end component first, then of coming to stay in the best ones.
 
-A solver is asked again and again what can be gained on the gain of a policy; see `mdpdice.objectives.staying`.  Then an
-end component is a node in which one may stay for its gain, and what remains is a total like any other (P. Ashok,
+A solver is asked again and again what can be gained on the gain of a policy (`mdpdice.objectives.staying`).  Then an
+end component is a node in which one may stay for its gain, and what remains is a total like any other: P. Ashok,
 K. Chatterjee, P. Daca, J. Kretinsky, T. Meggendorf, "Value iteration for long-run average reward in Markov decision
-processes", CAV 2017).
+processes", CAV 2017.
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ from mdpdice.answers.answer import Status
 from mdpdice.answers.solution import Solution
 from mdpdice.backend import Feature, Run, load_solver
 from mdpdice.certification.average_bounds import bound
-from mdpdice.certification.residual_bounds import is_large
 from mdpdice.certification.verdict import certify_exact, enclose_exactly
 from mdpdice.errors import NotConvergedError, SolveInterrupted, UnsupportedError
 from mdpdice.modelling.number import nearest_floats
@@ -35,33 +34,25 @@ from mdpdice.objectives.staying import Staying
 from mdpdice.solving.interruption import Interrupts
 from mdpdice.solving.problem import Problem
 
-ROUNDS = 100
-"""Policies of the end components that are looked at at most."""
-PATIENCE = 3
-"""Policies in a row that prove no more than the ones before, after which no more are looked at."""
-EXACT_UP_TO_STATES = 500
+ROUNDS, PATIENCE = 100, 3
+"""Policies that are looked at at most, and in a row without getting closer to a proof."""
+EXACT_UP_TO_NODES = 500
 """Nodes up to which `auto` finds averages exactly that floats do not prove."""
-
 ENDING = "every play ends, and an end is worth 0 from then on; repeated(game) starts it again (--repeated)"
 """Said where that is all there is."""
 
 
 class Gains(NamedTuple):
-    """What is known of the end components: gains, floats or fractions, what is proved of them, and who attains them."""
+    """Gains of the end components, floats or fractions, and what is proved of them."""
 
     gain: Any
     lower: Floats
     upper: Floats
     policy: Ints
     bias: Any
-    rounds: int = 0
-    reason: str = ""
     solver: str = ""
-
-    @property
-    def width(self) -> float:
-        """Largest relative width of an interval."""
-        return float(((self.upper - self.lower) / np.maximum(1.0, np.abs(self.gain.astype(float)))).max(initial=0.0))
+    reason: str = ""
+    rounds: int = 0
 
 
 @attrs.frozen
@@ -75,99 +66,89 @@ class PlanOfAverage:
 
     def solve(self, run: Run, epsilon: float, interrupts: Interrupts) -> Solution:
         """Find the gain of every end component, and what is best to come to."""
-        try:
-            return self._solve(run, epsilon, interrupts)
-        except (SolveInterrupted, NotConvergedError) as error:
-            error.partial = None  # which answers another question
-            raise
-
-    def _solve(self, run: Run, epsilon: float, interrupts: Interrupts) -> Solution:
         started, network, objective = time.perf_counter(), self.network, self.objective
         if run.checkpoint is not None:
             msg = f"{objective} solves many problems, and a checkpoint is of one; leave it out"
             raise UnsupportedError(msg, value=objective)
-        sense, steps = objective.wanted(network), objective.for_the_maximiser(network)
+        steps = objective.for_the_maximiser(network)
         whole = next((each.network for each in chain(network, steps)), network)
-        unless = "a decision, so say which states count, with per" if objective.per is None else "a state that counts"
-        staying = Staying.of(whole, objective.counted(network), unless)
-        with interrupts.patience():
-            gains = self._gains(staying, run, epsilon)
-        # The network whose total is the average: nothing is paid but for staying.
-        nothing = {"reward": np.zeros(network.n_edges), "exact_rewards": {}, "discount": Fraction(1), "sense": sense}
-        applied = attrs.evolve(network, payoff=np.zeros(network.n_nodes), exact_payoffs={}, **nothing)
-        keeping = np.append(staying.edge, -1)[gains.policy]
-        merge = functools.partial(collapse_idle, worth=gains.gain.tolist(), keeping=keeping)
-        problem = Problem(applied, tuple(chain(applied, [*steps, merge])), sense, str(objective))
-        found: Solution = self.settle(problem).solve(run, epsilon / 2, interrupts)
+        staying = Staying.of(whole, objective.counted(network))
+        nothing: dict[str, Any] = {"reward": np.zeros(network.n_edges), "payoff": np.zeros(network.n_nodes)}
+        nothing |= {"exact_rewards": {}, "exact_payoffs": {}, "sense": objective.wanted(network)}
+        applied = attrs.evolve(network, discount=Fraction(1), **nothing)
+        try:
+            gains = self._gains(staying, run, epsilon, interrupts)
+            keeping = np.append(staying.edge, -1)[gains.policy]
+            merge = functools.partial(collapse_idle, worth=gains.gain.tolist(), keeping=keeping)
+            problem = Problem(applied, tuple(chain(applied, [*steps, merge])), applied.sense, str(objective))
+            found = self.settle(problem).solve(run, epsilon / 2, interrupts)
+        except (SolveInterrupted, NotConvergedError) as error:
+            error.partial = None  # which answers another question
+            raise
         return _told(found, staying, gains, keeping, epsilon, started)
 
-    def _gains(self, staying: Staying, run: Run, epsilon: float) -> Gains:
-        """Return the gains, in floats if possible, and what is proved of them."""
-        n, network = staying.network.n_nodes, staying.network
+    def _gains(self, staying: Staying, run: Run, epsilon: float, interrupts: Interrupts) -> Gains:
+        n, net = staying.network.n_nodes, staying.network
         gain, bias, policy = np.zeros(staying.count), np.zeros(n), np.full(n, -1)
+        best = Gains(gain, gain, gain, policy, bias)
         if not staying.count:
-            return Gains(gain, gain, gain, policy, bias)
-        brief = attrs.evolve(run, tolerance=epsilon / 16) if is_large(network) else run
+            return best
         plan = self.settle(Problem(staying.discounted(gain, bias), (), "max", str(self.objective)))
         exactly = Feature.EXACT in plan.solver.features
-        solver = load_solver("value-iteration")() if exactly else plan.solver
-        options, best, least, waited = network.decides[network.source], policy, np.inf, 0
+        plan = attrs.evolve(plan, solver=load_solver("value-iteration")() if exactly else plan.solver, surely=False)
+        options, least, waited = net.decides[net.source], np.inf, 0
         for rounds in itertools.count(1):
-            run.check()
             problem = Problem(staying.discounted(gain, bias), (), "max", str(self.objective))
-            ahead = attrs.evolve(plan, problem=problem, solver=solver).propose(brief)
-            better = (ahead.value > brief.tolerance) | (policy < 0)
-            policy, gain, bias = staying.evaluate(np.where(better, ahead.policy, policy), bias)
+            ahead = attrs.evolve(plan, problem=problem).solve(run, epsilon, interrupts).nodes
+            better = (ahead.values > run.tolerance) | (policy < 0)
+            policy, gain, bias = staying.evaluate(np.where(better, ahead.choice, policy), bias)
             beyond = float(staying.rewards(gain, bias)[options].max(initial=0.0))
             waited = 0 if beyond < least / 2 else waited + 1
             if beyond < least:
-                best, least, known = policy, beyond, bias
-            if (
-                beyond <= max(brief.tolerance / 100, 64 * ULP * float(np.abs(bias).max()))
-                or waited == PATIENCE
-                or rounds == ROUNDS
-            ):
+                least, best = beyond, Gains(gain, gain, gain, policy, bias, plan.solver.name, rounds=rounds)
+            if beyond <= max(run.tolerance / 100, 64 * ULP * float(np.abs(bias).max())):
                 break
-        lower, upper, reason = bound(network, staying.counted, staying.component, staying.rank, best, known, run.check)
-        found = Gains(np.clip(gain, lower, upper), lower, upper, best, known, rounds, reason, solver.name)
-        unproved = not found.width <= epsilon / 4
-        if exactly or (self.surely and unproved and n <= EXACT_UP_TO_STATES):
-            return _exactly(staying, found, run)
-        return found
+            if waited == PATIENCE or rounds == ROUNDS:
+                break
+        lower, upper, reason = bound(staying, best.policy, best.bias, run.check)
+        loose = not (upper - lower <= epsilon / 4 * np.maximum(1.0, np.abs(best.gain))).all()
+        if exactly or (self.surely and loose and n <= EXACT_UP_TO_NODES):
+            return _exactly(staying, best, run)
+        return best._replace(gain=np.clip(best.gain, lower, upper), lower=lower, upper=upper, reason=reason)
 
 
 def _exactly(staying: Staying, known: Gains, run: Run) -> Gains:
     """Return the gains as fractions, by iteration of policies."""
-    network, policy = staying.network, known.policy
-    n = network.n_nodes
-    nothing = [Fraction(0)] * n
+    net, policy, nothing = staying.network, known.policy.copy(), [Fraction(0)] * staying.network.n_nodes
     bias: Any = np.array([*nothing, None], dtype=object)[:-1]
     while True:
         run.check()
         policy, gain, bias = staying.evaluate(policy, bias)
-        verdict = certify_exact(staying.discounted(gain, bias), nothing, np.zeros(n), policy, run.check)
-        value = np.array(nearest_floats(gain))
+        problem = staying.discounted(gain, bias)
+        verdict = certify_exact(problem, nothing, np.zeros(net.n_nodes), policy, run.check)
         beyond = staying.rewards(gain, bias)
-        edges = [edge for edge in np.flatnonzero(network.decides[network.source]).tolist() if beyond[edge] > 0]
+        edges = [edge for edge in np.flatnonzero(net.decides[net.source]).tolist() if beyond[edge] > 0]
         if verdict.certified or not edges:
-            lower, upper = value.copy(), value.copy()
+            lower, upper = np.array([nearest_floats(gain)] * 2)
             enclose_exactly(gain, lower, upper)
-            return Gains(gain, lower, upper, policy, bias, known.rounds, verdict.reason, "exact")
-        policy = policy.copy()
+            return Gains(gain, lower, upper, policy, bias, "exact", verdict.reason, known.rounds)
         for edge in sorted(edges, key=beyond.__getitem__):
-            policy[network.source[edge]] = edge
+            policy[net.source[edge]] = edge
 
 
 def _told(found: Solution, staying: Staying, gains: Gains, keeping: Ints, epsilon: float, started: float) -> Solution:
-    """Return the answer for the network with the room that is left to the gains, and the bias."""
-    table, network = found.nodes, found.network
+    """Return the answer with the room that is left to the gains, and with the bias."""
+    table, network, sign = found.nodes, found.network, -1 if found.sense == "min" else 1
     exact = gains.gain.dtype == object or not staying.count
-    sign, room = -1 if found.sense == "min" else 1, 0.0
-    lowers, uppers = table.lowers, table.uppers
-    if not exact and staying.count:
+    lowers, uppers, choice, details = (
+        table.lowers,
+        table.uppers,
+        table.choice,
+        {**found.details, "rounds": gains.rounds},
+    )
+    if not exact:
         room = float(np.maximum(gains.upper - gains.gain, gains.gain - gains.lower).max())
         lowers, uppers = np.nextafter(lowers - room, -np.inf), np.nextafter(uppers + room, np.inf)
-    details, choice = {**found.details, "rounds": gains.rounds}, table.choice
     if (staying.component == 0).all():
         # Where every state has one average, an action is worth it less what it costs once.
         cost = sign * np.where(network.decides[network.source], staying.rewards(gains.gain, gains.bias), 0)
@@ -176,19 +157,15 @@ def _told(found: Solution, staying: Staying, gains: Gains, keeping: Ints, epsilo
         network, choice = attrs.evolve(network, reward=reward, exact_rewards=numbers), keeping
         bias = sign * (gains.bias[network.state_node] - gains.bias[network.start])
         details["bias"] = bias if exact else bias.astype(np.float64)
-    table = attrs.evolve(
-        table, network=network, lowers=lowers, uppers=uppers, choice=choice, exact=table.exact if exact else None
-    )
+    fractions = table.exact if exact else None
+    table = attrs.evolve(table, network=network, lowers=lowers, uppers=uppers, choice=choice, exact=fractions)
     width = float(((uppers - lowers) / np.maximum(1.0, np.abs(table.values))).max())
     reason = gains.reason or ("" if found.proved else found.reason)
     if not reason and not width <= epsilon:
         reason = f"the gains are known to a relative width of {width:.3g}, more than {epsilon:.3g}"
-    status = Status.UNCERTIFIED if reason else Status.EXACT if table.exact is not None else Status.CERTIFIED
-    notes = found.provenance.notes if staying.count else (*found.provenance.notes, ENDING)
-    spent = time.perf_counter() - started
-    made = attrs.evolve(
-        found.provenance, seconds=spent, notes=notes, details=details, solver=gains.solver or found.solver
-    )
+    status = Status.UNCERTIFIED if reason else Status.EXACT if fractions is not None else Status.CERTIFIED
+    made = attrs.evolve(found.provenance, seconds=time.perf_counter() - started, details=details)
+    made = attrs.evolve(made, solver=gains.solver or made.solver, notes=() if staying.count else (ENDING,))
     answer = attrs.evolve(found, table=table, provenance=made, width=width, reason=reason, status=status)
     number = answer.exact() if status is Status.EXACT else answer.estimate()
     return attrs.evolve(answer, at_start=(number, answer.lower(), answer.upper()))

@@ -267,14 +267,6 @@ class FlatPlan:
             run = attrs.evolve(run, tolerance=epsilon / 16)
         return (_solve_surely if self.surely else _solve_kept)(self.problem, self.solver, run, epsilon, interrupts)
 
-    def propose(self, run: Run) -> Candidate:
-        """Return what the solver proposes, without a proof."""
-        problem, solver = self.problem, self.solver
-        _refuse_lacking(problem, solver, problem.needs())
-        found = propose(problem.canonical, solver, run)
-        check_candidate(problem.canonical, found.value, found.policy, solver.name)
-        return found
-
 
 @attrs.frozen
 class LatticePlan:
@@ -421,14 +413,6 @@ def unsupported(name: str, need: frozenset[Feature], have: frozenset[Feature]) -
     return UnsupportedError(msg, value=name)
 
 
-def _refuse_lacking(problem: Problem, solver: Solver, need: frozenset[Feature]) -> None:
-    lacking = need - solver.features
-    if lacking == {Feature.CYCLIC}:
-        raise cycle_error(solver.name.replace("-", " "), *problem.cycle())
-    if lacking:
-        raise unsupported(solver.name, need, solver.features)
-
-
 def solve_problem(
     problem: Problem, solver: Solver, run: Run, epsilon: float, interrupts: Interrupts | None = None
 ) -> Solution:
@@ -440,7 +424,11 @@ def solve_problem(
     if Feature.HORIZON in need and Feature.HORIZON not in solver.features:
         unrolled = unroll(canonical)
         need = need - {Feature.HORIZON}
-    _refuse_lacking(problem, solver, need)
+    lacking = need - solver.features
+    if lacking == {Feature.CYCLIC}:
+        raise cycle_error(solver.name.replace("-", " "), *problem.cycle())
+    if lacking:
+        raise unsupported(solver.name, need, solver.features)
     network = canonical if unrolled is None else unrolled.network
     watch = Interrupts(run.cancel) if interrupts is None else interrupts
     candidate = None

@@ -15,39 +15,25 @@ such an edge comes to a counted node.
 
 from __future__ import annotations
 
-from typing import TypeAlias
-
 import numpy as np
 
 from mdpdice.certification.checking.inequalities import NORMAL, ULP
 from mdpdice.networks.network import Bools, Floats, Ints, Kind, Network
 
-Claim: TypeAlias = tuple[Floats, Floats]
-"""Gain of every component, and bias of every node."""
-
 
 def verify(
-    network: Network, counted: Bools, component: Ints, rank: Ints, policy: Ints, most: Claim, least: Claim
+    network: Network,
+    counted: Bools,
+    component: Ints,
+    rank: Ints,
+    policy: Ints,
+    most: tuple[Floats, Floats],
+    least: tuple[Floats, Floats],
 ) -> str:
     """Verify the most that plays which stay in a component can have on average, and the least that a policy has there.
 
-    Parameters
-    ----------
-    network : Network
-        One player, who maximises.
-    counted : ndarray of bool, shape (N,)
-        Whose visits are counted.
-    component, rank : ndarray of int64, shape (N,)
-        Number of the component of a node, -1 for none, and the ranks.
-    policy : ndarray of int64, shape (N,)
-        The edge that is taken in decisions.
-    most, least : tuple of ndarray of float64, shape (components,) and (N,)
-        Gains and biases.
-
-    Returns
-    -------
-    str
-        Empty if the claims hold, else what does not.
+    `most` and `least` are a gain of every component and a bias of every node; a node without a component has -1.
+    Return "" if they hold, else what does not.
     """
     source, dst, chance = network.source, network.dst, network.kind == Kind.CHANCE
     member = component >= 0
