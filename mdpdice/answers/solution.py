@@ -481,9 +481,9 @@ class Solution:
             Many problems were solved, and their solutions are no answer that could be certified again.
         """
         if self.at_start is not None:
-            how = "solve the objective .at(solution.details['threshold']), and save that"
-            how = how if "threshold" in self.details else "save solution.policy"
-            msg = f"this answer is not saved, since it is made of many; {how}"
+            msg = (
+                "this answer of many problems is not saved; save its policy, or solve .at(details['threshold']), if any"
+            )
             raise UnsupportedError(msg, value=self)
         from mdpdice.solving.files import save_solution
 

@@ -37,7 +37,7 @@ def bound(staying: Any, policy: Ints, bias: Floats, check: Callable[[], None]) -
         gain = np.full(staying.count, -np.inf)
         np.maximum.at(gain, component[visited], beyond[visited])
         claims.append((sign * gain, moved))
-    reason = verify(net, counted, component, staying.rank, policy, *claims)
+    reason = verify(net, counted, component, staying.rank, policy, claims)
     return (-nothing, nothing, reason) if reason else (claims[1][0], claims[0][0], "")
 
 

@@ -227,7 +227,6 @@ def open_case(
     sense: Sense | None,
     as_json: bool,
     progress: ProgressBars,
-    *,
     repeated: bool = False,
 ) -> Case:
     """Find a game, give it its parameters, and read what counts in it."""

@@ -68,8 +68,8 @@ def game_command(**more: Any) -> Callable[[Callable[..., Answer]], click.Command
         ) -> None:
             def answer() -> Answer:
                 with ProgressBars() as progress:
-                    asked = (name, pairs, horizon, epsilon, objective, sense, as_json, progress)
-                    case = open_case(*asked, repeated=repeated)._replace(no_cache=no_cache, prove=prove)
+                    case = open_case(name, pairs, horizon, epsilon, objective, sense, as_json, progress, repeated)
+                    case = case._replace(no_cache=no_cache, prove=prove)
                     with known_targets(case.objective, case.objective_text):
                         return function(case, **options)
 

@@ -75,8 +75,7 @@ def read_objective(
     except MdpDiceError as error:
         raise click.UsageError(f"--objective {text}: {error.message}") from error
     # States are shown as they were written; numbers, as they were understood.
-    stated = mdpdice.Reach | mdpdice.UntilReward | mdpdice.AverageReward
-    told = f"{kind}:{value}" if value and isinstance(objective, stated) else str(objective)
+    told = f"{kind}:{value}" if value and kind in ("average", "reach", "until-reward") else str(objective)
     return Asked(objective, told, horizon)
 
 

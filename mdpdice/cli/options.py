@@ -118,11 +118,7 @@ sense_option = click.option(
 )
 
 
-_repeated_option = click.option(
-    "--repeated",
-    is_flag=True,
-    help="Start again wherever the game ends, which pays the payoff on the way: for --objective average.",
-)
+_repeat = "Start again wherever the game ends, which pays the payoff on the way: for --objective average."
 
 
 def cache_options(function: F) -> F:
@@ -140,7 +136,7 @@ def question_options(function: F) -> F:
 
 def objective_options(function: F) -> F:
     """Add what counts, whether much or little of it is wanted, and whether the game starts again."""
-    return _objective_option(sense_option(_repeated_option(function)))
+    return _objective_option(sense_option(click.option("--repeated", is_flag=True, help=_repeat)(function)))
 
 
 def policy_options(function: F) -> F:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import attrs
@@ -120,9 +119,7 @@ def _idle(network: Network, keep: Bools | None = None) -> tuple[Ints, Bools]:
     return idle_components(network.indptr, network.dst, network.kind == Kind.CHANCE, network.reward != 0, keep)
 
 
-def collapse_idle(
-    network: Network, *, stay: bool = True, worth: Sequence[Any] = (), keeping: Ints | None = None
-) -> Lowering | None:
+def collapse_idle(network: Network, *, stay: bool = True, worth: Any = (), keeping: Any = None) -> Lowering | None:
     """Merge every end component without rewards into one node, with the option to `stay` for 0, or what it is `worth`.
 
     Without this a Bellman equation has many solutions there: any value that is at least as good as leaving repeats
@@ -157,9 +154,10 @@ def collapse_idle(
     moved = edge_fields(network, old_edge)
     # To stay takes no step.
     paid, exact = split_exact(len(staying), dict(enumerate(worth)))
+    stays = np.flatnonzero(~real)
     for name, number_there in (("weight", 1), ("reward", paid), ("sign", 1), ("step", 0), ("numerator", 1)):
-        moved[name][~real] = number_there
-    moved["exact_rewards"] |= {int(np.flatnonzero(~real)[at]): number for at, number in exact.items()}
+        moved[name][stays] = number_there
+    moved["exact_rewards"] |= {int(stays[at]): number for at, number in exact.items()}
     kind = np.concatenate((network.kind[outside], np.full(count, Kind.MAX), [Kind.END])).astype(np.uint8)
     decides = kind == Kind.MAX
     position = np.cumsum(network.decides[source]) - 1

@@ -500,16 +500,15 @@ class PayoffAtMost(_OfThreshold):
 class AverageReward(Objective):
     """Long-run average of the rewards of one player, per decision or per visit of some states; 0 after an end.
 
-    Policies of one average differ by what they collect until it sets in: where every state has one average,
-    `details["bias"]` of the answer compares that with the start, state by state.
+    Where every state has one, `details["bias"]` of the answer is how much more each collects than the start.
 
     Parameters
     ----------
     sense : {"max", "min"}, optional
         What the player wants, by default what the game says.
     per : collection of states, or predicate, optional
-        Whose visits are counted, by default every decision (in a network without any, every state).  While play goes
-        on, every policy must visit them again and again.
+        Whose visits are counted, by default every decision (in a network without any, every state); every policy
+        must visit them again and again.
     """
 
     searched: ClassVar[bool] = True  # it is made of many answers, which are not kept

@@ -24,10 +24,8 @@ from mdpdice.numerics.rational import solve_exactly
 
 DISCOUNT = Fraction(9, 10)
 """Discount, per edge, of what is gained on a gain."""
-SETTLING = 32
-"""Steps of a chain after which it is looked where plays are most of the time."""
-CLOSE = 1e-11
-"""Relative difference of two averages in floats that are taken for equal."""
+SETTLING, CLOSE = 32, 1e-11
+"""Steps of a chain, then it is looked where plays mostly are; relative difference of averages taken for equal."""
 
 
 @attrs.frozen(eq=False)
@@ -42,6 +40,7 @@ class Staying:
     component: Ints  # -1 for none
     counted: Bools
     rank: Ints
+    count: int  # of components
 
     @classmethod
     def of(cls, whole: Network, counted: Bools) -> Self:
@@ -57,12 +56,7 @@ class Staying:
         if (rank < 0).any():
             msg = "from here play can go on for ever and nothing is counted; say with per= which states are"
             raise UnsupportedError(msg, state=whole.describe(int(np.argmax(rank < 0))))
-        return cls(network, edge, component, counted, rank)
-
-    @property
-    def count(self) -> int:
-        """Number of components."""
-        return int(self.component.max(initial=-1)) + 1
+        return cls(network, edge, component, counted, rank, int(component.max(initial=-1)) + 1)
 
     def rewards(self, gain: Any, bias: Any) -> Any:
         """Return what every edge is worth beyond a gain, as floats, or as fractions where they are such."""

@@ -9,7 +9,6 @@ processes", CAV 2017.
 from __future__ import annotations
 
 import functools
-import itertools
 import time
 from collections.abc import Callable
 from fractions import Fraction
@@ -34,12 +33,11 @@ from mdpdice.objectives.staying import Staying
 from mdpdice.solving.interruption import Interrupts
 from mdpdice.solving.problem import Problem
 
-ROUNDS, PATIENCE = 100, 3
-"""Policies that are looked at at most, and in a row without getting closer to a proof."""
+PATIENCE = 4
+"""Policies in a row after which it is given up to come closer to a proof."""
 EXACT_UP_TO_NODES = 500
 """Nodes up to which `auto` finds averages exactly that floats do not prove."""
 ENDING = "every play ends, and an end is worth 0 from then on; repeated(game) starts it again (--repeated)"
-"""Said where that is all there is."""
 
 
 class Gains(NamedTuple):
@@ -52,7 +50,6 @@ class Gains(NamedTuple):
     bias: Any
     solver: str = ""
     reason: str = ""
-    rounds: int = 0
 
 
 @attrs.frozen
@@ -90,31 +87,24 @@ class PlanOfAverage:
     def _gains(self, staying: Staying, run: Run, epsilon: float, interrupts: Interrupts) -> Gains:
         n, net = staying.network.n_nodes, staying.network
         gain, bias, policy = np.zeros(staying.count), np.zeros(n), np.full(n, -1)
-        best = Gains(gain, gain, gain, policy, bias)
         if not staying.count:
-            return best
-        plan = self.settle(Problem(staying.discounted(gain, bias), (), "max", str(self.objective)))
-        exactly = Feature.EXACT in plan.solver.features
-        plan = attrs.evolve(plan, solver=load_solver("value-iteration")() if exactly else plan.solver, surely=False)
+            return Gains(gain, gain, gain, policy, bias)
         options, least, waited = net.decides[net.source], np.inf, 0
-        for rounds in itertools.count(1):
-            problem = Problem(staying.discounted(gain, bias), (), "max", str(self.objective))
-            ahead = attrs.evolve(plan, problem=problem).solve(run, epsilon, interrupts).nodes
+        while waited < PATIENCE:
+            plan = self.settle(Problem(staying.discounted(gain, bias), (), "max", str(self.objective)))
+            exactly = Feature.EXACT in plan.solver.features
+            solver = load_solver("value-iteration")() if exactly else plan.solver
+            ahead = attrs.evolve(plan, solver=solver, surely=False).solve(run, epsilon, interrupts).nodes
             better = (ahead.values > run.tolerance) | (policy < 0)
             policy, gain, bias = staying.evaluate(np.where(better, ahead.choice, policy), bias)
             beyond = float(staying.rewards(gain, bias)[options].max(initial=0.0))
-            waited = 0 if beyond < least / 2 else waited + 1
-            if beyond < least:
-                least, best = beyond, Gains(gain, gain, gain, policy, bias, plan.solver.name, rounds=rounds)
+            waited, least = 0 if beyond < least / 2 else waited + 1, min(least, beyond)
             if beyond <= max(run.tolerance / 100, 64 * ULP * float(np.abs(bias).max())):
                 break
-            if waited == PATIENCE or rounds == ROUNDS:
-                break
-        lower, upper, reason = bound(staying, best.policy, best.bias, run.check)
-        loose = not (upper - lower <= epsilon / 4 * np.maximum(1.0, np.abs(best.gain))).all()
-        if exactly or (self.surely and loose and n <= EXACT_UP_TO_NODES):
-            return _exactly(staying, best, run)
-        return best._replace(gain=np.clip(best.gain, lower, upper), lower=lower, upper=upper, reason=reason)
+        lower, upper, reason = bound(staying, policy, bias, run.check)
+        loose = not (upper - lower <= epsilon / 4 * np.maximum(1.0, np.abs(gain))).all()
+        found = Gains(np.clip(gain, lower, upper), lower, upper, policy, bias, solver.name, reason)
+        return _exactly(staying, found, run) if exactly or (self.surely and loose and n <= EXACT_UP_TO_NODES) else found
 
 
 def _exactly(staying: Staying, known: Gains, run: Run) -> Gains:
@@ -124,14 +114,13 @@ def _exactly(staying: Staying, known: Gains, run: Run) -> Gains:
     while True:
         run.check()
         policy, gain, bias = staying.evaluate(policy, bias)
-        problem = staying.discounted(gain, bias)
-        verdict = certify_exact(problem, nothing, np.zeros(net.n_nodes), policy, run.check)
+        verdict = certify_exact(staying.discounted(gain, bias), nothing, np.zeros(net.n_nodes), policy, run.check)
         beyond = staying.rewards(gain, bias)
         edges = [edge for edge in np.flatnonzero(net.decides[net.source]).tolist() if beyond[edge] > 0]
         if verdict.certified or not edges:
             lower, upper = np.array([nearest_floats(gain)] * 2)
             enclose_exactly(gain, lower, upper)
-            return Gains(gain, lower, upper, policy, bias, "exact", verdict.reason, known.rounds)
+            return Gains(gain, lower, upper, policy, bias, "exact", verdict.reason)
         for edge in sorted(edges, key=beyond.__getitem__):
             policy[net.source[edge]] = edge
 
@@ -140,12 +129,7 @@ def _told(found: Solution, staying: Staying, gains: Gains, keeping: Ints, epsilo
     """Return the answer with the room that is left to the gains, and with the bias."""
     table, network, sign = found.nodes, found.network, -1 if found.sense == "min" else 1
     exact = gains.gain.dtype == object or not staying.count
-    lowers, uppers, choice, details = (
-        table.lowers,
-        table.uppers,
-        table.choice,
-        {**found.details, "rounds": gains.rounds},
-    )
+    lowers, uppers, choice, details = table.lowers, table.uppers, table.choice, dict(found.details)
     if not exact:
         room = float(np.maximum(gains.upper - gains.gain, gains.gain - gains.lower).max())
         lowers, uppers = np.nextafter(lowers - room, -np.inf), np.nextafter(uppers + room, np.inf)

@@ -204,7 +204,8 @@ def plan(
         if isinstance(chosen, AverageReward):
             network = game if isinstance(game, Network) else explored(game, chosen, max_states, run, None)
             network = network if horizon is None else Horizon(horizon).apply(network)
-            return PlanOfAverage(network, chosen, functools.partial(_settled, solver), solver == "auto")
+            surely = solver == "auto"
+            return PlanOfAverage(network, chosen, lambda one: FlatPlan(one, choose(one, solver), surely), surely)
         return _flat_plan(game, chosen, solver, horizon, max_states, run, lattice)
     except StateLimitError as error:
         if refused is None and isinstance(game, Game) and axes(game):
@@ -241,11 +242,7 @@ def _flat_plan(
 ) -> FlatPlan:
     __tracebackhide__ = True
     problem = prepare(game, objective, horizon=horizon, run=run, max_states=max_states, lattice=lattice)
-    return _settled(solver, problem, _extra(run))
-
-
-def _settled(solver: str | Solver, problem: Problem, extra: frozenset[Feature] = frozenset()) -> FlatPlan:
-    return FlatPlan(problem, choose(problem, solver, extra), solver == "auto")
+    return FlatPlan(problem, choose(problem, solver, _extra(run)), solver == "auto")
 
 
 @attrs.frozen

@@ -15,24 +15,18 @@ such an edge comes to a counted node.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from mdpdice.certification.checking.inequalities import NORMAL, ULP
 from mdpdice.networks.network import Bools, Floats, Ints, Kind, Network
 
 
-def verify(
-    network: Network,
-    counted: Bools,
-    component: Ints,
-    rank: Ints,
-    policy: Ints,
-    most: tuple[Floats, Floats],
-    least: tuple[Floats, Floats],
-) -> str:
+def verify(network: Network, counted: Bools, component: Ints, rank: Ints, policy: Ints, claims: Any) -> str:
     """Verify the most that plays which stay in a component can have on average, and the least that a policy has there.
 
-    `most` and `least` are a gain of every component and a bias of every node; a node without a component has -1.
+    Both are claimed by a gain of every component and a bias of every node, which has component -1 if it is in none.
     Return "" if they hold, else what does not.
     """
     source, dst, chance = network.source, network.dst, network.kind == Kind.CHANCE
@@ -52,7 +46,7 @@ def verify(
     comes[source[inside & ~nearer & ~chance[source]]] = False
     if not (comes | counted)[member].all():
         return "some play may never be counted again"
-    for (gain, bias), edges, sign in ((most, inside, 1.0), (least, follows, -1.0)):
+    for (gain, bias), edges, sign in zip(claims, (inside, follows), (1.0, -1.0), strict=True):
         if not (np.isfinite(gain).all() and np.isfinite(bias).all()):
             return "the gains are not finite"
         beyond = ahead(network, edges, bias, sign)
