@@ -118,9 +118,6 @@ sense_option = click.option(
 )
 
 
-_repeat = "Start again wherever the game ends, which pays the payoff on the way: for --objective average."
-
-
 def cache_options(function: F) -> F:
     """Add ``--no-cache`` and ``--prove``, which are about kept answers."""
     told = "Neither read nor keep answers; see 'mdpdice cache'."
@@ -136,7 +133,8 @@ def question_options(function: F) -> F:
 
 def objective_options(function: F) -> F:
     """Add what counts, whether much or little of it is wanted, and whether the game starts again."""
-    return _objective_option(sense_option(click.option("--repeated", is_flag=True, help=_repeat)(function)))
+    told = "Start again wherever the game ends, with the payoff as a reward on the way: for --objective average."
+    return _objective_option(sense_option(click.option("--repeated", is_flag=True, help=told)(function)))
 
 
 def policy_options(function: F) -> F:

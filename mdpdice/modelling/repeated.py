@@ -16,13 +16,6 @@ def repeated(game: Game[Any, Any]) -> Game[Any, Any]:
 
     Its plays never end: ask for the `AverageReward`, or for a discount or a horizon.  A game with counters is
     `unrolled`; one with `pass_to` is an `UnsupportedError`.
-
-    Examples
-    --------
-    >>> from mdpdice import AverageReward, repeated, solve
-    >>> from mdpdice.games.pig import PigTurn
-    >>> round(solve(repeated(PigTurn()), AverageReward(per=[0])).value(), 12)
-    8.141794893727
     """
     plain: Game[Any, Any] = game.unrolled() if axes(game) else game
     again = copy.copy(plain)

@@ -21,6 +21,7 @@ from mdpdice.numerics.graph import attract, end_components, strong_components
 from mdpdice.numerics.linear import solve_chain
 from mdpdice.numerics.operator import bellman
 from mdpdice.numerics.rational import solve_exactly
+from mdpdice.objectives.reductions import towards
 
 DISCOUNT = Fraction(9, 10)
 """Discount, per edge, of what is gained on a gain."""
@@ -98,12 +99,9 @@ class Staying:
             worse = average < best[component[home]] - close * np.maximum(1, np.abs(best[component[home]]))
             if not worse.any():
                 return policy, best, np.where(component >= 0, paid - best[component] * visits, 0)
-            rank = np.where(stays & ~np.isin(label, label[home[worse]]), 0, -1)
-            attract(net.source, net.dst, np.ones(net.n_nodes, dtype=bool), rank)
-            moved = net.decides & (rank > 0) & np.isin(component, component[home[worse]])
-            nearer = moved[net.source] & (rank[net.dst] >= 0) & (rank[net.dst] < rank[net.source])
-            policy = policy.copy()
-            policy[net.source[nearer]] = np.flatnonzero(nearer)
+            better = np.flatnonzero(stays & ~np.isin(label, label[home[worse]]))
+            led = np.flatnonzero(np.isin(component[net.source], component[home[worse]]))
+            policy = np.where(net.decides, towards(net, led, better, policy.copy()), -1)
 
     def _homes(self, edges: Ints, label: Ints, stays: Bools) -> Ints:
         """Return a node of every class of nodes that plays stay in, one where they often are."""

@@ -150,6 +150,6 @@ def _told(found: Solution, staying: Staying, gains: Gains, keeping: Ints, epsilo
     status = Status.UNCERTIFIED if reason else Status.EXACT if fractions is not None else Status.CERTIFIED
     made = attrs.evolve(found.provenance, seconds=time.perf_counter() - started, details=details)
     made = attrs.evolve(made, solver=gains.solver or made.solver, notes=() if staying.count else (ENDING,))
-    answer = attrs.evolve(found, table=table, provenance=made, width=width, reason=reason, status=status)
-    number = answer.exact() if status is Status.EXACT else answer.estimate()
-    return attrs.evolve(answer, at_start=(number, answer.lower(), answer.upper()))
+    number = table.exact_value(None, None) if status is Status.EXACT else table.value(None, None)
+    told: Any = {"reason": reason, "at_start": (number, *table.interval(None, None))}
+    return attrs.evolve(found, table=table, provenance=made, width=width, status=status, **told)

@@ -148,7 +148,7 @@ def test_a_semicolon_within_a_state(run, write):
     ("args", "words"),
     [
         (("--objective", "discount:0.9"), "did you mean 'discounted'? write total, discounted:0.95"),
-        (("--objective", "average"), "until-reward:STATE"),
+        (("--objective", "median"), "until-reward:STATE"),
         (("--objective", "discounted"), "write discounted:0.95"),
         (("--objective", "discounted:"), "write discounted:0.95"),
         (("--objective", "discounted:95"), "95 % is 0.95"),
