@@ -19,7 +19,7 @@ import numpy as np
 
 from mdpdice.answers.answer import Status
 from mdpdice.answers.solution import Solution
-from mdpdice.backend import Feature, Run, load_solver
+from mdpdice.backend import Run, load_solver
 from mdpdice.certification.average_bounds import bound
 from mdpdice.certification.verdict import certify_exact, enclose_exactly
 from mdpdice.errors import NotConvergedError, SolveInterrupted, UnsupportedError
@@ -92,7 +92,7 @@ class PlanOfAverage:
         options, least, waited = net.decides[net.source], np.inf, 0
         while waited < PATIENCE:
             plan = self.settle(Problem(staying.discounted(gain, bias), (), "max", str(self.objective)))
-            exactly = Feature.EXACT in plan.solver.features
+            exactly = plan.solver.name == "exact"
             solver = load_solver("value-iteration")() if exactly else plan.solver
             ahead = attrs.evolve(plan, solver=solver, surely=False).solve(run, epsilon, interrupts).nodes
             better = (ahead.values > run.tolerance) | (policy < 0)
