@@ -481,9 +481,7 @@ class Solution:
             Many problems were solved, and their solutions are no answer that could be certified again.
         """
         if self.at_start is not None:
-            msg = (
-                "this answer of many problems is not saved; save its policy, or solve .at(details['threshold']), if any"
-            )
+            msg = "this answer of many problems is not saved; save its policy, or solve .at(threshold) where it has one"
             raise UnsupportedError(msg, value=self)
         from mdpdice.solving.files import save_solution
 

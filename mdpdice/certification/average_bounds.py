@@ -16,10 +16,7 @@ PADDINGS, WAITS = 60, 100_000
 
 
 def bound(staying: Any, policy: Ints, bias: Floats, check: Callable[[], None]) -> tuple[Floats, Floats, str]:
-    """Return the least and the most that is proved of the gain of every component, and why there is no proof.
-
-    `staying` is a `mdpdice.objectives.staying.Staying`; `mdpdice.certification.checking.average` verifies the bounds.
-    """
+    """Return the least and the most that is proved of the gains of a `Staying`, and why there is no proof."""
     net, counted, component = staying.network, staying.counted, staying.component
     nothing, claims = np.full(staying.count, np.inf), []
     follows = net.kind[net.source] == Kind.CHANCE

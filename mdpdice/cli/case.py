@@ -71,8 +71,7 @@ class Case(NamedTuple):
             text = show(value)
             return f"'{text}'" if " " in text else text
 
-        again = ", again and again" if self.repeated else ""
-        rows = [("game", f"{self.name}{again}: {summary(self.found)}".rstrip(": "))]
+        rows = [("game", f"{self.name}{', repeated' * self.repeated}: {summary(self.found)}".rstrip(": "))]
         if self.given:
             pairs = (f"{key}={quoted(value)}" for key, value in self.given.items())
             rows.append(("parameters", " ".join(pairs)))

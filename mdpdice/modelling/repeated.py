@@ -32,10 +32,8 @@ def repeated(game: Game[Any, Any]) -> Game[Any, Any]:
         found = plain.node(state)
         if type(found) is Decide:
             return Decide(found.actions, list(map(led_back, found.options)), found.player)
-        # An end that is a state of its own leads to the start.
         return Chance(certainly(None), (led_back(found),), 0) if type(found) is End else led_back(found)
 
-    # Frozen attrs classes refuse an ordinary assignment.
-    object.__setattr__(again, "node", node)
+    object.__setattr__(again, "node", node)  # frozen classes refuse an ordinary assignment
     object.__setattr__(again, "least_states", lambda: None)
     return again

@@ -525,16 +525,13 @@ class AverageReward(Objective):
 
     def counted(self, network: Network) -> Bools:
         """Nodes whose visits are counted."""
-        if self.per is not None:
-            return _marked(network, self.per)
-        return network.decides if network.decides.any() else network.node_state >= 0
+        usual = network.decides if network.decides.any() else network.node_state >= 0
+        return usual if self.per is None else _marked(network, self.per)
 
     def for_the_maximiser(self, network: Network) -> list[Step]:
         """Return what makes the only player a maximiser; a discount is not heeded."""
         refuse_pass_to(network, self)
         if network.two_player or network.horizon is not None:
-            msg = (
-                "AverageReward knows one player, and plays without a horizon; use Total, or fix one player by a policy"
-            )
+            msg = "AverageReward knows one player and plays without a horizon; use Total, or fix one by a policy"
             raise UnsupportedError(msg, value=self)
         return _for_the_maximiser(network, self.wanted(network))

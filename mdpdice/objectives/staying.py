@@ -50,8 +50,8 @@ class Staying:
         if component.max(initial=-1) == 0 and not (whole.kind == Kind.END).any():
             component = np.zeros_like(component)
         edge = np.flatnonzero((component[whole.source] >= 0) & (component[whole.source] == component[whole.dst]))
-        zeros = np.zeros(whole.n_nodes)
-        network = whole.keep_edges(edge, payoff=zeros, exact_payoffs={}, discount=Fraction(1))
+        nothing: Any = {"payoff": np.zeros(whole.n_nodes), "exact_payoffs": {}, "discount": Fraction(1)}
+        network = whole.keep_edges(edge, **nothing)
         rank = np.where(counted | (network.kind == Kind.END), 0, -1)
         attract(network.source, network.dst, network.kind == Kind.CHANCE, rank)
         if (rank < 0).any():
@@ -78,10 +78,9 @@ class Staying:
         return attrs.evolve(self.network, reward=rewards, exact_rewards=exact, step=step, discount=DISCOUNT)
 
     def evaluate(self, policy: Ints, before: Any) -> tuple[Ints, Any, Any]:
-        """Return a policy that is nowhere worse, the gain of every component under it, and a bias of every node.
+        """Return a policy that is led to the best average it has in a component, that gain, and a bias of every node.
 
-        A policy whose plays can come to stay with less than the best average of their component is led to that.  The
-        bias is `before`, floats or fractions, at one node of every class where plays stay, so it never falls.
+        The bias is `before`, floats or fractions, at one node of every class where plays stay, so it never falls.
         """
         net, component, close = self.network, self.component, 0 if before.dtype == object else CLOSE
         while True:

@@ -22,7 +22,7 @@ from mdpdice.answers.solution import Solution
 from mdpdice.backend import Run, load_solver
 from mdpdice.certification.average_bounds import bound
 from mdpdice.certification.verdict import certify_exact, enclose_exactly
-from mdpdice.errors import NotConvergedError, SolveInterrupted, UnsupportedError
+from mdpdice.errors import NotConvergedError, SolveInterrupted
 from mdpdice.modelling.number import nearest_floats
 from mdpdice.networks.arrays import ULP, split_exact
 from mdpdice.networks.network import Floats, Ints, Network
@@ -33,8 +33,7 @@ from mdpdice.objectives.staying import Staying
 from mdpdice.solving.interruption import Interrupts
 from mdpdice.solving.problem import Problem
 
-PATIENCE = 4
-"""Policies in a row after which it is given up to come closer to a proof."""
+PATIENCE = 4  # policies in a row after which it is given up to come closer to a proof
 EXACT_UP_TO_NODES = 500
 """Nodes up to which `auto` finds averages exactly that floats do not prove."""
 ENDING = "every play ends, and an end is worth 0 from then on; repeated(game) starts it again (--repeated)"
@@ -64,9 +63,6 @@ class PlanOfAverage:
     def solve(self, run: Run, epsilon: float, interrupts: Interrupts) -> Solution:
         """Find the gain of every end component, and what is best to come to."""
         started, network, objective = time.perf_counter(), self.network, self.objective
-        if run.checkpoint is not None:
-            msg = f"{objective} solves many problems, and a checkpoint is of one; leave it out"
-            raise UnsupportedError(msg, value=objective)
         steps = objective.for_the_maximiser(network)
         whole = next((each.network for each in chain(network, steps)), network)
         staying = Staying.of(whole, objective.counted(network))
@@ -112,7 +108,6 @@ def _exactly(staying: Staying, known: Gains, run: Run) -> Gains:
     net, policy, nothing = staying.network, known.policy.copy(), [Fraction(0)] * staying.network.n_nodes
     bias: Any = np.array([*nothing, None], dtype=object)[:-1]
     while True:
-        run.check()
         policy, gain, bias = staying.evaluate(policy, bias)
         verdict = certify_exact(staying.discounted(gain, bias), nothing, np.zeros(net.n_nodes), policy, run.check)
         beyond = staying.rewards(gain, bias)
@@ -137,17 +132,17 @@ def _told(found: Solution, staying: Staying, gains: Gains, keeping: Ints, epsilo
         # Where every state has one average, an action is worth it less what it costs once.
         cost = sign * np.where(network.decides[network.source], staying.rewards(gains.gain, gains.bias), 0)
         cost[keeping[network.decides]] *= 0
-        reward, numbers = split_exact(len(cost), dict(enumerate(cost.tolist())))
-        network, choice = attrs.evolve(network, reward=reward, exact_rewards=numbers), keeping
+        reward, fractions = split_exact(len(cost), dict(enumerate(cost.tolist())))
+        network, choice = attrs.evolve(network, reward=reward, exact_rewards=fractions), keeping
         bias = sign * (gains.bias[network.state_node] - gains.bias[network.start])
         details["bias"] = bias if exact else bias.astype(np.float64)
-    fractions = table.exact if exact else None
-    table = attrs.evolve(table, network=network, lowers=lowers, uppers=uppers, choice=choice, exact=fractions)
+    numbers: Any = {"lowers": lowers, "uppers": uppers, "choice": choice, "exact": table.exact if exact else None}
+    table = attrs.evolve(table, network=network, **numbers)
     width = float(((uppers - lowers) / np.maximum(1.0, np.abs(table.values))).max())
     reason = gains.reason or ("" if found.proved else found.reason)
     if not reason and not width <= epsilon:
         reason = f"the gains are known to a relative width of {width:.3g}, more than {epsilon:.3g}"
-    status = Status.UNCERTIFIED if reason else Status.EXACT if fractions is not None else Status.CERTIFIED
+    status = Status.UNCERTIFIED if reason else Status.EXACT if table.exact is not None else Status.CERTIFIED
     made = attrs.evolve(found.provenance, seconds=time.perf_counter() - started, details=details)
     made = attrs.evolve(made, solver=gains.solver or made.solver, notes=() if staying.count else (ENDING,))
     number = table.exact_value(None, None) if status is Status.EXACT else table.value(None, None)

@@ -177,6 +177,9 @@ def plan(
     chosen, searcher = asked(game, objective, sense), game_solver(solver)
     if searcher is not None:
         return SearchPlan(game, chosen, horizon, searcher)
+    if run.checkpoint is not None and getattr(chosen, "searched", False):
+        msg = f"{chosen} solves many problems, and a checkpoint is of one; leave it out"
+        raise UnsupportedError(msg, value=chosen)
     if isinstance(chosen, Searched) and chosen.searched:
         one = functools.partial(plan, solver=solver, horizon=horizon, max_states=max_states, run=run)
         return SearchOfThresholds(game, chosen, max_states, one, EXACT_UP_TO_NODES * (solver == "auto"), EXACT_SECONDS)

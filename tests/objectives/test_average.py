@@ -415,7 +415,7 @@ def test_what_cannot_be_asked(tmp_path):
         cross_check(pig, ask)
     with pytest.raises(CycleError, match="without cycles"):
         solve(pig, ask, solver="backward-induction")
-    with pytest.raises(UnsupportedError, match="average"):
+    with pytest.raises(UnsupportedError, match="not for the objective AverageReward"):
         solve(compile_lattice(Jar()), ask)
     with pytest.raises(SolveInterrupted) as stopped:
         solve(pig, ask, time_limit=1e-6)

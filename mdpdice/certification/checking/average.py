@@ -5,12 +5,10 @@ Let visits of some nodes be counted, ``c = 1`` there and 0 elsewhere.  If
 
     g c + h >= r + P h    for every option that stays in a component, and every chance node of it,
 
-and plays that stay come to a counted node again in a bounded mean time, whatever is done, then no play that stays in
-the component has a larger average per counted visit than `g`: until the `n`-th of them it is paid at most ``n g`` and
-what the bias differs by.  With ``<=`` along the edges of a policy that stays, its plays have at least `g`.
-
-The mean time is bounded if a rank falls along every option, and some edge of every chance node, that is not counted, or
-such an edge comes to a counted node.
+and plays that stay come to a counted node again in a bounded mean time, whatever is done, then no play that stays there
+has a larger average per counted visit than `g`: until the `n`-th it is paid ``n g`` at most, and differences of `h`.
+With ``<=`` along the edges of a policy that stays, its plays have at least `g`.  The time is bounded if a rank falls
+along every option, and some edge of every chance node, that is not counted, or such an edge comes to a counted node.
 """
 
 from __future__ import annotations
