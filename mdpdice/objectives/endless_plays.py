@@ -123,8 +123,8 @@ def collapse_idle(network: Network, *, stay: bool = True, worth: Any = (), keepi
     """Merge every end component without rewards into one node, with the option to `stay` for 0, or what it is `worth`.
 
     Without this a Bellman equation has many solutions there: any value that is at least as good as leaving repeats
-    itself round the component.  Where staying for ever is worth minus infinity, the option is left out.  Who stays
-    goes along the edges of `keeping`, by default the first ones.
+    itself round the component.  Where staying for ever is worth minus infinity, the option is left out.  To
+    stay is to go along the edges of `keeping`, by default the first ones.
     """
     if not _plays_may_not_end(network):
         return None

@@ -520,7 +520,7 @@ class AverageReward(Objective):
         return "average" if self.per is None else f"average:{_listed(self.per)}"
 
     def apply(self, network: Network) -> Network:
-        """Refuse: this is no total of any network."""
+        """Refuse, since an average is not the total of a network."""
         raise UnsupportedError(f"{self} is made of many problems, and found by solve() alone", value=self)
 
     def counted(self, network: Network) -> Bools:
