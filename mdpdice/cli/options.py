@@ -35,7 +35,7 @@ def _complete_solver(_ctx: click.Context, _parameter: click.Parameter, beginning
 
 
 def _complete_objective(_ctx: click.Context, _parameter: click.Parameter, beginning: str) -> list[str]:
-    names = [name if name == "total" else f"{name}:" for name in FORMS]
+    names = [name if name in ("total", "average") else f"{name}:" for name in FORMS]
     return [name for name in names if name.startswith(beginning)]
 
 

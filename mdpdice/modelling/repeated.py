@@ -14,8 +14,12 @@ from mdpdice.modelling.game import Chance, Decide, End, Game, PassTo, go
 def repeated(game: Game[Any, Any]) -> Game[Any, Any]:
     """Return the game of one player that starts again wherever it ends; the payoff becomes a reward on the way there.
 
-    Its plays never end: ask for the `AverageReward`, or for a discount or a horizon.  A game with counters is
-    `unrolled`; one with `pass_to` is an `UnsupportedError`.
+    Its plays never end: ask for the `AverageReward`, or for a discount or a horizon.
+
+    Parameters
+    ----------
+    game : Game
+        A game without `pass_to`; one with counters is `unrolled`.
     """
     plain: Game[Any, Any] = game.unrolled() if axes(game) else game
     again = copy.copy(plain)

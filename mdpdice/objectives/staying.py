@@ -31,16 +31,13 @@ SETTLING, CLOSE = 32, 1e-11
 
 @attrs.frozen(eq=False)
 class Staying:
-    """The end components of a network whose only player maximises; whatever is in none of them is an end.
-
-    `rank` falls, until the next `counted` node, along every option and some edge of every chance node.
-    """
+    """The end components of a network whose only player maximises; whatever is in none of them is an end."""
 
     network: Network
     edge: Ints  # its edges in the network before
     component: Ints  # -1 for none
     counted: Bools
-    rank: Ints
+    rank: Ints  # falls, until the next counted node, along every option and some edge of every chance node
     count: int  # of components
 
     @classmethod

@@ -25,10 +25,10 @@ from mdpdice.certification.verdict import certify_exact, enclose_exactly
 from mdpdice.errors import NotConvergedError, SolveInterrupted
 from mdpdice.modelling.number import nearest_floats
 from mdpdice.networks.arrays import ULP, split_exact
-from mdpdice.networks.network import Floats, Ints, Network
+from mdpdice.networks.network import Floats, Ints, Kind, Network
 from mdpdice.objectives.endless_plays import collapse_idle
 from mdpdice.objectives.objective import AverageReward
-from mdpdice.objectives.reductions import chain
+from mdpdice.objectives.reductions import chain, stop_at
 from mdpdice.objectives.staying import Staying
 from mdpdice.solving.interruption import Interrupts
 from mdpdice.solving.problem import Problem
@@ -66,14 +66,13 @@ class PlanOfAverage:
         steps = objective.for_the_maximiser(network)
         whole = next((each.network for each in chain(network, steps)), network)
         staying = Staying.of(whole, objective.counted(network))
-        nothing: dict[str, Any] = {"reward": np.zeros(network.n_edges), "payoff": np.zeros(network.n_nodes)}
-        nothing |= {"exact_rewards": {}, "exact_payoffs": {}, "sense": objective.wanted(network)}
-        applied = attrs.evolve(network, discount=Fraction(1), **nothing)
+        sense, ends = objective.wanted(network), network.kind == Kind.END
+        applied = stop_at(network, ends, np.zeros(network.n_nodes), sense, rewards=False)
         try:
             gains = self._gains(staying, run, epsilon, interrupts)
             keeping = np.append(staying.edge, -1)[gains.policy]
             merge = functools.partial(collapse_idle, worth=gains.gain.tolist(), keeping=keeping)
-            problem = Problem(applied, tuple(chain(applied, [*steps, merge])), applied.sense, str(objective))
+            problem = Problem(applied, tuple(chain(applied, [*steps, merge])), sense, str(objective))
             found = self.settle(problem).solve(run, epsilon / 2, interrupts)
         except (SolveInterrupted, NotConvergedError) as error:
             error.partial = None  # which answers another question
