@@ -313,10 +313,10 @@ class Solution:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the solution to a file, usually ``.npz``, which is replaced at once or not at all.
 
-        An `UnsupportedError` where many thresholds were solved: that of the best one cannot be certified again.
+        An `UnsupportedError` where many problems were solved, whose solutions are no answer to be certified again.
         """
         if self.at_start is not None:
-            msg = "this answer is not saved; solve the objective .at(solution.details['threshold']), and save that"
+            msg = "this answer of many problems is not saved; save its policy, or solve .at(threshold) where it has one"
             raise errors.UnsupportedError(msg, value=self)
         from mdpdice.solving.files import save_solution
 

@@ -41,6 +41,7 @@ class Case(NamedTuple):
     objective_text: str = "total"
     no_cache: bool = False
     prove: bool = False
+    repeated: bool = False
     begins: str | None = None  # the position that the game was moved to
 
     @property
@@ -58,6 +59,7 @@ class Case(NamedTuple):
     def data(self) -> dict[str, Any]:
         """Return the question as JSON data."""
         asked: dict[str, Any] = {"game": self.name, "parameters": self.given, "horizon": self.horizon}
+        asked |= {"repeated": True} if self.repeated else {}
         return {**asked, "objective": self.objective_text, "sense": self.sense}
 
     def rows(self) -> list[tuple[str, str]]:
@@ -70,7 +72,7 @@ class Case(NamedTuple):
             text = show(value)
             return f"'{text}'" if " " in text else text
 
-        rows = [("game", f"{self.name}: {summary(self.found)}".rstrip(": "))]
+        rows = [("game", f"{self.name}{', repeated' * self.repeated}: {summary(self.found)}".rstrip(": "))]
         if self.given:
             pairs = (f"{key}={quoted(value)}" for key, value in self.given.items())
             rows.append(("parameters", " ".join(pairs)))
@@ -231,6 +233,7 @@ def open_case(
     epsilon: float = 1e-6,
     objective: str | None = None,
     sense: Sense | None = None,
+    repeated: bool = False,
     **more: Any,
 ) -> Case:
     """Find a game, give it its parameters, and read what counts in it; `more` is about kept answers."""
@@ -242,7 +245,8 @@ def open_case(
     game, given = build_game(name, found, pairs)
     usual = sense_of(game)
     game = with_sense(game, sense or usual)
-    case = Case(name, pairs, found, game, given, horizon, epsilon, as_json, progress, **more)
+    game = mdpdice.repeated(game) if repeated else game
+    case = Case(name, pairs, found, game, given, horizon, epsilon, as_json, progress, repeated=repeated, **more)
     asked = read_objective(objective, sense, usual, horizon, case.position)
     if asked.objective is not None and asked.horizon is None and (reason := case.look.infinite_reason()):
         raise click.UsageError(f"{reason}, so no network can be made for another objective; add --horizon")

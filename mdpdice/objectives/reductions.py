@@ -17,6 +17,7 @@ from mdpdice.lattices.lattice import Lattice
 from mdpdice.modelling.sense import Sense
 from mdpdice.networks.arrays import moved_numbers, split_exact
 from mdpdice.networks.network import Bools, Floats, Ints, Kind, Network, actions_of, edge_fields
+from mdpdice.numerics.graph import attract
 
 _OTHER_SIDE = np.array([Kind.END, Kind.MIN, Kind.MAX, Kind.CHANCE], dtype=np.uint8)
 M = TypeVar("M", Network, Lattice)
@@ -123,19 +124,13 @@ class Merged:
         return result
 
 
-def towards(network: Network, edges: Ints, targets: Sequence[int], policy: Ints) -> Ints:
-    """Make the decisions among `edges` lead to the nearest of some nodes, in the order of their distance."""
-    entering: dict[int, list[int]] = {}
-    for edge, to in zip(edges.tolist(), network.dst[edges].tolist(), strict=True):
-        entering.setdefault(to, []).append(edge)
-    seen, queue = set(targets), list(targets)
-    for node in queue:
-        for edge in entering.get(node, ()):
-            before = int(network.source[edge])
-            if before not in seen:
-                seen.add(before)
-                policy[before] = edge
-                queue.append(before)
+def towards(network: Network, edges: Ints, targets: Sequence[int] | Ints, policy: Ints) -> Ints:
+    """Make the decisions among `edges`, in their order, lead to the nearest of some nodes."""
+    rank, source, dst = np.full(network.n_nodes, -1), network.source[edges], network.dst[edges]
+    rank[targets] = 0
+    attract(source, dst, np.ones(network.n_nodes, dtype=bool), rank)
+    nearer = edges[(rank[dst] >= 0) & (rank[dst] < rank[source])][::-1]
+    policy[network.source[nearer]] = nearer
     return policy
 
 
