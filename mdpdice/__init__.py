@@ -45,9 +45,11 @@ if TYPE_CHECKING:
         when as when,
     )
     from mdpdice.modelling.race import race as race
+    from mdpdice.modelling.repeated import repeated as repeated
     from mdpdice.modelling.tables import Table as Table, Thresholds as Thresholds
     from mdpdice.networks.network import Kind as Kind, Network as Network
     from mdpdice.objectives.objective import (
+        AverageReward as AverageReward,
         Discounted as Discounted,
         Horizon as Horizon,
         Objective as Objective,
@@ -57,6 +59,7 @@ if TYPE_CHECKING:
         Total as Total,
         UntilReward as UntilReward,
         Utility as Utility,
+        Win as Win,
     )
     from mdpdice.objectives.risk import CVaR as CVaR, Quantile as Quantile
     from mdpdice.policies.distribution import Outcomes as Outcomes, outcomes as outcomes
@@ -94,10 +97,11 @@ else:
         "mdpdice.lattices.lattice": ("Lattice",),
         "mdpdice.networks.network": ("Kind", "Network"),
         "mdpdice.objectives.objective": (
-            *("Discounted", "Horizon", "Objective", "PayoffAtLeast", "PayoffAtMost"),
-            *("Reach", "Total", "UntilReward", "Utility"),
+            *("AverageReward", "Discounted", "Horizon", "Objective", "PayoffAtLeast", "PayoffAtMost"),
+            *("Reach", "Total", "UntilReward", "Utility", "Win"),
         ),
         "mdpdice.objectives.risk": ("CVaR", "Quantile"),
+        "mdpdice.modelling.repeated": ("repeated",),
         "mdpdice.answers.policy": ("Policy",),
         "mdpdice.policies.simulation": ("Simulation", "simulate"),
         "mdpdice.answers.solution": ("Solution", "Status"),

@@ -44,7 +44,7 @@ def solve(case: Case, solver: str, checkpoint: str | None) -> Answer:
         told |= {"values_digest": _digest(solution)}
         told |= {key: value for key, value in solution.details.items() if key == "resumed_layers"}
         # What a game says in its own words is about its total.
-        if solution.proved and case.objective is None:
+        if solution.proved and case.objective is None and not case.repeated:
             summary = case.look.summary(solution)
     data = {**case.data(), **told, "notes": notes, "summary": list(summary)}
     rows = [*case.rows(), *value_rows(data), *work_rows(data)]

@@ -13,11 +13,9 @@ route merges, may stay apart here.
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, NoReturn
 
 import numpy as np
@@ -35,6 +33,7 @@ from mdpdice.modelling.counters import At, forbidden_error
 from mdpdice.modelling.expressions import Expr
 from mdpdice.modelling.nearest import nearest
 from mdpdice.networks.network import Ints, Kind, Network
+from mdpdice.numerics.threads import in_parallel, threads, workers
 
 _BUDGET = 1 << 22  # edges between two looks at the limits
 TWO_THREADS_FROM_EDGES = 1 << 18
@@ -345,7 +344,11 @@ class _Replication:
                 reward if pays else reward[:0], sign if signs else sign[:0], step, action, origin, origin_point,
             )  # fmt: skip
 
-        _share(part, self.edge_start, n_edges)
+        # By two threads where that pays, in parts with about as many edges each.
+        count = min(2, threads()) if n_edges > TWO_THREADS_FROM_EDGES else 1
+        cuts = np.searchsorted(self.edge_start, np.linspace(0, n_edges, count + 1)[1:-1]).tolist()
+        with workers() as pool:
+            list(in_parallel(pool, part, list(pairwise([0, *cuts, len(self.edge_start)]))))
         indptr[self.n_rows :] = n_edges
         if lattice.nature.any():
             step &= (node_state >= 0)[dst]  # nature's choice, and chance, take none
@@ -379,15 +382,3 @@ class _Replication:
             averaged=lattice.averaged,
         )
         return Network(**separate_prefix(fields))
-
-
-def _share(work: Callable[[tuple[int, int]], None], edge_start: Ints, n_edges: int) -> None:
-    """Have the pairs worked on by two threads, in parts with about as many edges each."""
-    threads = min(2, os.cpu_count() or 1) if n_edges > TWO_THREADS_FROM_EDGES else 1
-    cuts = np.searchsorted(edge_start, np.linspace(0, n_edges, threads + 1)[1:-1]).tolist()
-    parts = list(zip([0, *cuts], [*cuts, len(edge_start)], strict=True))
-    if threads == 1:
-        work(parts[0])
-        return
-    with ThreadPoolExecutor(threads) as pool:
-        list(pool.map(work, parts))

@@ -2,19 +2,8 @@
 
 A node says what happens in a state: the play ends, chance moves, or a player decides.  The makers `end`, `go`,
 `pass_to`, `roll`, `uncertain`, `chance`, `when` and `decide` build nodes; `mdpdice.explore` calls them for every
-state that can be reached and compiles the answers into a `mdpdice.networks.network.Network`.
-
->>> from mdpdice import Game, Node, decide, end, go, roll, d6
->>> class PigTurn(Game[int, str]):
-...     def start(self) -> int:
-...         return 0
-...     def node(self, points: int) -> Node[int, str]:
-...         if points >= 100:
-...             return end(points)
-...         return decide({
-...             "hold": end(points),
-...             "roll": roll(d6, lambda k: end() if k == 1 else go(points + k)),
-...         })
+state that can be reached and compiles the answers into a `mdpdice.networks.network.Network`.  The tutorial begins with
+an example.
 """
 
 from __future__ import annotations

@@ -17,6 +17,7 @@ from mdpdice.lattices.lattice import Lattice
 from mdpdice.modelling.sense import Sense
 from mdpdice.networks.arrays import moved_numbers, split_exact
 from mdpdice.networks.network import Bools, Floats, Ints, Kind, Network, actions_of, edge_fields
+from mdpdice.numerics.graph import attract
 
 _OTHER_SIDE = np.array([Kind.END, Kind.MIN, Kind.MAX, Kind.CHANCE], dtype=np.uint8)
 M = TypeVar("M", Network, Lattice)
@@ -123,19 +124,13 @@ class Merged:
         return result
 
 
-def towards(network: Network, edges: Ints, targets: Sequence[int], policy: Ints) -> Ints:
-    """Make the decisions among `edges` lead to the nearest of some nodes, in the order of their distance."""
-    entering: dict[int, list[int]] = {}
-    for edge, to in zip(edges.tolist(), network.dst[edges].tolist(), strict=True):
-        entering.setdefault(to, []).append(edge)
-    seen, queue = set(targets), list(targets)
-    for node in queue:
-        for edge in entering.get(node, ()):
-            before = int(network.source[edge])
-            if before not in seen:
-                seen.add(before)
-                policy[before] = edge
-                queue.append(before)
+def towards(network: Network, edges: Ints, targets: Sequence[int] | Ints, policy: Ints) -> Ints:
+    """Make the decisions among `edges`, in their order, lead to the nearest of some nodes."""
+    rank, source, dst = np.full(network.n_nodes, -1), network.source[edges], network.dst[edges]
+    rank[targets] = 0
+    attract(source, dst, np.ones(network.n_nodes, dtype=bool), rank)
+    nearer = edges[(rank[dst] >= 0) & (rank[dst] < rank[source])][::-1]
+    policy[network.source[nearer]] = nearer
     return policy
 
 
@@ -278,26 +273,37 @@ def unroll(network: Network) -> Lowering | None:
     return Lowering(lowered, np.arange(n * stages), old_edge, stages=stages)
 
 
+def one_view(model: M) -> M:
+    """Return the model as the player who starts sees it: node ``N + i`` is node ``i`` where the other one is to move.
+
+    Rewards and payoffs are those of node ``i``.
+    """
+    n, e, passing = model.n_nodes, model.n_edges, model.sign < 0
+    own = ("switch", "guard", "update") if isinstance(model, Lattice) else ("step",)
+    fields = ("weight", "numerator", "reward", "payoff", *own)
+    return attrs.evolve(
+        model,
+        **{name: np.tile(getattr(model, name), 2) for name in fields},
+        kind=np.concatenate((model.kind, _OTHER_SIDE[model.kind])),
+        indptr=np.concatenate((model.indptr, e + model.indptr[1:])),
+        dst=np.concatenate((model.dst + n * passing, model.dst + n * ~passing)),
+        sign=np.ones(2 * e, dtype=np.int8),
+        node_state=np.concatenate((model.node_state, np.full(n, -1))),
+        actions=list(model.actions) * 2,
+        total=Fraction(0),
+    )
+
+
 def both_sides(network: Network) -> Network:
     """Return a zero-sum network without `pass_to`: node ``N + i`` is node ``i`` seen by the opponent of its mover."""
-    n, e, passing = network.n_nodes, network.n_edges, network.sign < 0
 
     def twice(numbers: Mapping[int, Fraction], size: int) -> dict[int, Fraction]:
         return {**numbers, **{size + at: -value for at, value in numbers.items()}}
 
-    turned = {
-        "reward": np.concatenate((network.reward, 0.0 - network.reward)),
-        "sign": np.ones(2 * e, dtype=np.int8),
-        "exact_rewards": twice(network.exact_rewards, e),
-    }
     return attrs.evolve(
-        network,
-        kind=np.concatenate((network.kind, _OTHER_SIDE[network.kind])),
-        indptr=np.concatenate((network.indptr, e + network.indptr[1:])),
-        dst=np.concatenate((network.dst + n * passing, network.dst + n * ~passing)),
-        **edge_fields(network, np.tile(np.arange(e), 2)) | turned,
+        one_view(network),
+        reward=np.concatenate((network.reward, 0.0 - network.reward)),
         payoff=np.concatenate((network.payoff, 0.0 - network.payoff)),
-        node_state=np.concatenate((network.node_state, np.full(n, -1))),
-        actions=list(network.actions) * 2,
-        exact_payoffs=twice(network.exact_payoffs, n),
+        exact_rewards=twice(network.exact_rewards, network.n_edges),
+        exact_payoffs=twice(network.exact_payoffs, network.n_nodes),
     )

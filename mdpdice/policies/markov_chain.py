@@ -163,7 +163,9 @@ def _side_by_side(network: Network, kept: Sequence[Ints], numerator: Weights, se
     quotients = numerator[decided] / whole[(copy * n + source)[decided]]
     # A probability below the smallest float is still one.
     weight[decided] = np.maximum(quotients.astype(np.float64), SMALLEST)
-    alone = copies == 1
+    alone, half = copies == 1, network.total / 2
+    cut = (degree == 0) & np.tile(network.decides, copies)
+    exact = {c * n + at: value for c in range(copies) for at, value in network.exact_payoffs.items()}
     return attrs.evolve(
         network,
         # Decisions that the horizon cuts off become ends; nodes other than ends have payoff 0 already.
@@ -171,14 +173,14 @@ def _side_by_side(network: Network, kept: Sequence[Ints], numerator: Weights, se
         indptr=np.concatenate(([0], np.cumsum(degree))),
         dst=network.dst[old] + n * to,
         **edge_fields(network, old) | {"weight": weight, "numerator": numerator},
-        payoff=np.tile(network.payoff, copies),
+        payoff=np.where(cut, float(half), np.tile(network.payoff, copies)),
         start=network.start + n * (copies - seats),
         horizon=None,
         states=network.states if alone else range(0),
         state_node=network.state_node if alone else np.zeros(0, dtype=np.int64),
         node_state=network.node_state if alone else np.full(n * copies, -1),
         actions=(),
-        exact_payoffs={c * n + at: value for c in range(copies) for at, value in network.exact_payoffs.items()},
+        exact_payoffs=exact if float(half) == half else exact | dict.fromkeys(np.flatnonzero(cut).tolist(), half),
     )
 
 

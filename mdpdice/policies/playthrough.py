@@ -31,22 +31,15 @@ from mdpdice.spelling import did_you_mean
 
 
 class Happening(enum.Enum):
-    """Kinds of events."""
+    """Kinds of events; what `Event.what` is."""
 
-    STATE = "state"
-    """The play is in a state; `Event.what` is the state."""
-    CHOICE = "choice"
-    """A player decided; `Event.what` is the action, `Event.among` are all of them."""
-    NATURE = "nature"
-    """Nature picked a distribution; `Event.what` is its name."""
-    ROLL = "roll"
-    """Chance moved; `Event.what` is the outcome."""
-    REWARD = "reward"
-    """The player to move got a reward; `Event.what` is the number."""
-    END = "end"
-    """The play is over; `Event.what` is the payoff of the player to move."""
-    CUT = "cut off"
-    """The play is over since no decision is left."""
+    STATE = "state"  # the state in which the play is
+    CHOICE = "choice"  # the action of a player; `Event.among` are all of them
+    NATURE = "nature"  # the name of the distribution that nature picked
+    ROLL = "roll"  # the outcome of chance
+    REWARD = "reward"  # the number that the player to move got
+    END = "end"  # the payoff of the player to move; the play is over
+    CUT = "cut off"  # nothing; the play is over since no decision is left
 
 
 @attrs.frozen
@@ -206,6 +199,7 @@ class _Play:
                 return
             if isinstance(node, Decide):
                 if self.steps_left == 0:
+                    self.total += self.factor * self.side * _exact(self.game.total, "total") / 2
                     yield self._event(Happening.CUT, None)
                     return
                 node, event = self._decide(state, node)

@@ -33,7 +33,7 @@ from mdpdice.modelling.counters import axes, full_state
 from mdpdice.modelling.game import Game
 from mdpdice.networks.network import Floats
 from mdpdice.objectives.collected import COLLECTED
-from mdpdice.objectives.objective import Objective, OfPayoff, Reach, Total
+from mdpdice.objectives.objective import Objective, OfPayoff, Reach, Total, Win
 from mdpdice.objectives.on_lattices import lower_lattice
 from mdpdice.solving.checkpoints import values_digest
 from mdpdice.solving.problem import library_version
@@ -53,8 +53,8 @@ LAYER_SWEEPS = "layer-sweeps"
 
 def fits_lattices(game: Game[Any, Any], objective: Objective | None) -> bool:
     """Whether a game has a lattice on which such an objective can be found."""
-    discounted = game.discount != 1 and not isinstance(objective, Reach)
-    return bool(axes(game)) and not discounted and isinstance(objective, Total | Reach | OfPayoff | None)
+    discounted = game.discount != 1 and not isinstance(objective, Reach | Win)
+    return bool(axes(game)) and not discounted and isinstance(objective, Total | Reach | Win | OfPayoff | None)
 
 
 def compile_for(
@@ -87,7 +87,7 @@ def large_layers(lattice: Lattice, objective: Objective | None, run: Run, *, edg
     It is expanded if it has at most `edges` edges, by default `FLAT_UP_TO_EDGES`.
     """
     edges = FLAT_UP_TO_EDGES if edges is None else edges
-    paid = isinstance(objective, OfPayoff) and bool((lattice.reward >= 0).any())
+    paid = isinstance(objective, Win) or (isinstance(objective, OfPayoff) and bool((lattice.reward >= 0).any()))
     if not paid and lattice.n_edges * lattice.size <= edges:
         return None
     lowered, endless = lower_lattice(lattice, Total() if objective is None else objective, _unkept(run))
