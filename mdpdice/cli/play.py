@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from mdpdice.policies.telling import Teller
 
 Seating: TypeAlias = Callable[[list[str], Say], Table]
-_KEYS = {"state": "state", "choice": "action", "roll": "outcome", "reward": "reward", "end": "payoff"}
+_KEYS = {"state": "state", "choice": "action", "nature": "dice", "roll": "outcome", "reward": "reward", "end": "payoff"}
 
 
 @game_command()
@@ -123,6 +123,7 @@ class Match:
         seats = names if self.alone or len(names) != 1 else names * 2
         self.table = table(seats, self.say)
         self.options: dict[str, Any] = {"horizon": case.horizon, "symmetric": self.table.symmetric}
+        self.options["nature"] = lambda *asked: self.table.optimum().nature(*asked)
         self.people = [name == "human" for name in seats]
         self.who = ["you" if name == "human" else name for name in seats]
         if len(set(seats)) < len(seats):

@@ -57,6 +57,11 @@ class Names:
         """Whether a node is a decision (MAX or MIN), shape (N,)."""
         return cast("Bools", (self.kind == Kind.MAX) | (self.kind == Kind.MIN))
 
+    @cached_property
+    def nature(self) -> Bools:
+        """Where nature picks a distribution (see `mdpdice.uncertain`): decisions without a state, shape (N,)."""
+        return self.decides & (self.node_state < 0) & (len(self.states) > 0)
+
     def edges(self, node: int) -> range:
         """Edges of a node."""
         return range(int(self.indptr[node]), int(self.indptr[node + 1]))

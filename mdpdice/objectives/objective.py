@@ -41,6 +41,7 @@ from mdpdice.objectives.reductions import (
     shift_value,
     stop_at,
     turn_sides,
+    unroll,
     without,
 )
 from mdpdice.objectives.two_player_infinities import drop_won, turn_if_alone
@@ -120,7 +121,9 @@ class Objective(abc.ABC):
 
     def lower(self, applied: Network, check: Callable[[], None] = lambda: None) -> list[Lowering]:
         """Chain of reductions from the network that `apply` gave to the canonical problem; `check` may stop it."""
-        steps = [*self._first(), *_for_the_maximiser(applied, self.wanted(applied))]
+        # What nature does counts for no decision of a horizon, which solvers do not know.
+        stages = [unroll] * bool(applied.nature.any())
+        steps = [*stages, *self._first(), *_for_the_maximiser(applied, self.wanted(applied))]
         infinite = [drop_won, turn_if_alone, drop_lost, drop_infinite]
         return chain(applied, [*steps, shift_total, end_idle_chance, *infinite, collapse_idle], check)
 
@@ -533,3 +536,44 @@ class PayoffAtMost(_OfThreshold):
     def top(self, unit: int, least: Fraction) -> int:
         """Smallest sum that is too large."""
         return 0 if self._endless else math.floor((Fraction(self.threshold) - least) * unit) + 1
+
+
+@attrs.frozen
+class AverageReward(Objective):
+    """Long-run average of the rewards of one player, per decision or per visit of some states; 0 after an end.
+
+    Where every state has one, `details["bias"]` of the answer is how much more each collects than the start.
+
+    Parameters
+    ----------
+    sense : {"max", "min"}, optional
+        What the player wants, by default what the game says.
+    per : collection of states, or predicate, optional
+        Whose visits are counted, by default every decision (in a network without any, every state); every policy
+        must visit them again and again.
+    """
+
+    searched: ClassVar[bool] = True  # it is made of many answers, which are not kept
+
+    sense: Sense | None = attrs.field(default=None, converter=optional_sense)
+    per: States | None = attrs.field(default=None, validator=attrs.validators.optional(_states))
+
+    def __str__(self) -> str:
+        return "average" if self.per is None else f"average:{_listed(self.per)}"
+
+    def apply(self, network: Network) -> Network:
+        """Refuse, since an average is not the total of a network."""
+        raise UnsupportedError(f"{self} is made of many problems, and found by solve() alone", value=self)
+
+    def counted(self, network: Network) -> Bools:
+        """Nodes whose visits are counted."""
+        usual = network.decides if network.decides.any() else network.node_state >= 0
+        return usual if self.per is None else _marked(network, self.per)
+
+    def for_the_maximiser(self, network: Network) -> list[Step]:
+        """Return what makes the only player a maximiser; a discount is not heeded."""
+        refuse_pass_to(network, self)
+        if network.two_player or network.horizon is not None:
+            msg = "AverageReward knows one player and plays without a horizon; use Total, or fix one by a policy"
+            raise UnsupportedError(msg, value=self)
+        return _for_the_maximiser(network, self.wanted(network))

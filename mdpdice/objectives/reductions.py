@@ -16,7 +16,8 @@ import numpy as np
 from mdpdice.lattices.lattice import Lattice
 from mdpdice.modelling.sense import Sense
 from mdpdice.networks.arrays import moved_numbers, split_exact
-from mdpdice.networks.network import Bools, Floats, Ints, Kind, Network, edge_fields
+from mdpdice.networks.network import Bools, Floats, Ints, Kind, Network, actions_of, edge_fields
+from mdpdice.numerics.graph import attract
 
 _OTHER_SIDE = np.array([Kind.END, Kind.MIN, Kind.MAX, Kind.CHANCE], dtype=np.uint8)
 M = TypeVar("M", Network, Lattice)
@@ -74,6 +75,9 @@ class Lowering:
         """Lift exact values, one row per stage; infinite ones are floats."""
         sign = 1 if self.scale > 0 else -1
         places = list(zip(self.node.tolist(), (sign * self._infinity).tolist(), strict=True))
+        if self.stages:
+            size = len(places) // self.stages
+            rows, places = [rows[0][at : at + size] for at in range(0, len(places), size)], places[:size]
         return [[sign * row[node] + self.shift if node >= 0 else infinite for node, infinite in places] for row in rows]
 
     def bounds(self, lower: Floats, upper: Floats) -> tuple[Floats, Floats]:
@@ -120,19 +124,13 @@ class Merged:
         return result
 
 
-def towards(network: Network, edges: Ints, targets: Sequence[int], policy: Ints) -> Ints:
-    """Make the decisions among `edges` lead to the nearest of some nodes, in the order of their distance."""
-    entering: dict[int, list[int]] = {}
-    for edge, to in zip(edges.tolist(), network.dst[edges].tolist(), strict=True):
-        entering.setdefault(to, []).append(edge)
-    seen, queue = set(targets), list(targets)
-    for node in queue:
-        for edge in entering.get(node, ()):
-            before = int(network.source[edge])
-            if before not in seen:
-                seen.add(before)
-                policy[before] = edge
-                queue.append(before)
+def towards(network: Network, edges: Ints, targets: Sequence[int] | Ints, policy: Ints) -> Ints:
+    """Make the decisions among `edges`, in their order, lead to the nearest of some nodes."""
+    rank, source, dst = np.full(network.n_nodes, -1), network.source[edges], network.dst[edges]
+    rank[targets] = 0
+    attract(source, dst, np.ones(network.n_nodes, dtype=bool), rank)
+    nearer = edges[(rank[dst] >= 0) & (rank[dst] < rank[source])][::-1]
+    policy[network.source[nearer]] = nearer
     return policy
 
 
@@ -250,8 +248,8 @@ def unroll(network: Network) -> Lowering | None:
     if network.horizon is None:
         return None
     n, stages = network.n_nodes, network.horizon + 1
-    decides = network.decides
-    # With none left decisions are ends.
+    decides = network.decides & ~network.nature
+    # With none left decisions are ends; nature goes on.
     degree, edges0 = np.diff(network.indptr), np.flatnonzero(~decides[network.source])
     old_edge = np.concatenate([edges0] + [np.arange(network.n_edges)] * (stages - 1))
     stage = np.repeat(np.arange(stages), [len(edges0)] + [network.n_edges] * (stages - 1))
@@ -269,7 +267,7 @@ def unroll(network: Network) -> Lowering | None:
         states=range(0),
         state_node=np.zeros(0, dtype=np.int64),
         node_state=np.full(n * stages, -1),
-        actions=list(network.actions) * (stages - 1),
+        actions=[*actions_of(network, edges0), *list(network.actions) * (stages - 1)],
         exact_payoffs={k * n + at: x for k in range(stages) for at, x in network.exact_payoffs.items()},
     )
     return Lowering(lowered, np.arange(n * stages), old_edge, stages=stages)

@@ -28,10 +28,11 @@ from mdpdice.modelling.sense import Sense
 from mdpdice.networks.cycles import cycle_error
 from mdpdice.networks.network import Floats, Ints, Network
 from mdpdice.numerics.regions import FAST_PATH_FROM_EDGES, largest_component
-from mdpdice.objectives.objective import Objective, Total, asked
+from mdpdice.objectives.objective import AverageReward, Horizon, Objective, Total, asked
 from mdpdice.objectives.oversights import noted
 from mdpdice.objectives.reductions import Lowering, unroll
 from mdpdice.objectives.risk import Searched
+from mdpdice.solving.average import PlanOfAverage
 from mdpdice.solving.checkpoints import Checkpoint
 from mdpdice.solving.estimate import SearchPlan, game_solver
 from mdpdice.solving.interruption import Interrupts
@@ -43,7 +44,7 @@ from mdpdice.solving.lattice_route import (
     layers_of,
     solve_on_lattice,
 )
-from mdpdice.solving.problem import Problem, library_version, lift, prepare
+from mdpdice.solving.problem import Problem, explored, library_version, lift, prepare
 from mdpdice.solving.proposal import check_candidate, propose
 from mdpdice.solving.stages import solve_stages
 from mdpdice.solving.threshold_search import SearchOfThresholds
@@ -171,13 +172,16 @@ def plan(
     horizon: int | None = None,
     max_states: int = 10_000_000,
     run: Run | None = None,
-) -> FlatPlan | LatticePlan | SearchPlan | SearchOfThresholds:
+) -> FlatPlan | LatticePlan | SearchPlan | SearchOfThresholds | PlanOfAverage:
     """Choose how a question is answered: on a network, on a lattice, or by a search of the game."""
     __tracebackhide__ = True
     run = Run() if run is None else run
     chosen, searcher = asked(game, objective, sense), game_solver(solver)
     if searcher is not None:
         return SearchPlan(game, chosen, horizon, searcher)
+    if run.checkpoint is not None and getattr(chosen, "searched", False):
+        msg = f"{chosen} solves many problems, and a checkpoint is of one; leave it out"
+        raise UnsupportedError(msg, value=chosen)
     if isinstance(chosen, Searched) and chosen.searched:
         one = functools.partial(plan, solver=solver, horizon=horizon, max_states=max_states, run=run)
         return SearchOfThresholds(game, chosen, max_states, one, EXACT_UP_TO_NODES * (solver == "auto"), EXACT_SECONDS)
@@ -202,6 +206,11 @@ def plan(
             written_out = functools.partial(_flat_plan, game, chosen, solver, None, max_states, run, lattice)
             return LatticePlan(layers, chosen, written_out if layers.edges <= FALL_BACK_UP_TO_EDGES else None)
     try:
+        if isinstance(chosen, AverageReward):
+            network = game if isinstance(game, Network) else explored(game, chosen, max_states, run, None)
+            network = network if horizon is None else Horizon(horizon).apply(network)
+            surely = solver == "auto"
+            return PlanOfAverage(network, chosen, lambda one: FlatPlan(one, choose(one, solver), surely), surely)
         return _flat_plan(game, chosen, solver, horizon, max_states, run, lattice)
     except StateLimitError as error:
         if refused is None and isinstance(game, Game) and axes(game):

@@ -28,7 +28,7 @@ from mdpdice.looks.throw import thrown
 from mdpdice.modelling.counters import axes
 from mdpdice.modelling.distribution import Dist
 from mdpdice.modelling.expressions import Expr
-from mdpdice.modelling.game import Chance, Conditional, Decide, End, Game, Go, PassTo, Unavailable
+from mdpdice.modelling.game import Chance, Conditional, Decide, End, Game, Go, PassTo, Unavailable, Uncertain
 from mdpdice.web.words import Words
 
 END, DECIDE, CHANCE, WHEN, GO, PASS = range(6)
@@ -182,6 +182,8 @@ class Rules:
             told = zip(node.dist.outcomes, node.edges, strict=True)
             below = [self._node(to, core, at, action, one) for one, to in told]
             row = (CHANCE, throw, self.expr(node.reward), heard, *below)
+        elif isinstance(node, Uncertain):
+            raise too_large("nature picks some of its dice")
         else:
             each = zip(node.actions, node.options, strict=True)
             there = [(one, option) for one, option in each if not isinstance(option, Unavailable | None)]

@@ -163,7 +163,7 @@ def test_a_semicolon_within_a_state(run, write):
     ("args", "words"),
     [
         (("--objective", "discount:0.9"), "did you mean 'discounted'? write total, discounted:0.95"),
-        (("--objective", "average"), "until-reward:STATE"),
+        (("--objective", "median"), "until-reward:STATE"),
         (("--objective", "discounted"), "write discounted:0.95"),
         (("--objective", "discounted:"), "write discounted:0.95"),
         (("--objective", "discounted:95"), "95 % is 0.95"),
@@ -239,10 +239,55 @@ def completed(*args):
     return [item.value for item in found]
 
 
+def test_averages_of_a_game_again_and_again(run):
+    asked = ("--repeated", "--objective", "average:0")
+    for solver in ("auto", "policy-iteration", "exact"):
+        data = answer(run("solve", "pig-turn", *asked, "--solver", solver, "--json"))
+        assert data["value"] == pytest.approx(8.141794893727, abs=1e-11)
+        assert (data["objective"], data["repeated"]) == ("average:0", True)
+    told = run("advise", "pig-turn", "17", *asked).output
+    assert told.startswith("Roll.")
+    assert "0.527778" in told
+    per_decision = answer(run("solve", "pig-turn", "--repeated", "--objective", "average", "--json"))
+    assert 2 < per_decision["value"] < data["value"]
+    assert answer(run("solve", "pig-turn", "--repeated", "--horizon", "3", "--json"))["summary"] == []
+
+
+def test_averages_per_class_of_states(run, tmp_path):
+    (tmp_path / "wait.py").write_text(
+        "import attrs\nfrom mdpdice import Game, decide, go, d6, roll\n\n\n"
+        "@attrs.frozen\nclass Turn:\n    pass\n\n\n"
+        "@attrs.frozen\nclass Rolled:\n    face: int\n\n\n"
+        "class Wait(Game[Turn | Rolled, str]):\n"
+        "    def start(self):\n        return Turn()\n\n"
+        "    def node(self, state):\n"
+        "        if isinstance(state, Turn):\n            return decide({'roll': roll(d6, lambda k: go(Rolled(k)))})\n"
+        "        return decide({'take': go(Turn(), reward=state.face)})\n"
+    )
+    game = f"{tmp_path / 'wait.py'}:Wait"
+    assert answer(run("solve", game, "--objective", "average:Turn", "--json"))["value"] == pytest.approx(3.5)
+    assert answer(run("solve", game, "--objective", "average", "--json"))["value"] == pytest.approx(1.75)
+    assert answer(run("solve", game, "--objective", "average:Turn;Rolled", "--json"))["value"] == pytest.approx(1.75)
+
+
+@pytest.mark.parametrize(
+    ("args", "words"),
+    [
+        (("--objective", "average:"), "write average, or average:STATE"),
+        (("--objective", "average:{"), "is not a state"),
+        (("--repeated", "--objective", "average:99"), "nothing is counted"),
+    ],
+)
+def test_averages_that_are_not_said(run, args, words):
+    result = run("solve", *PIG, *args)
+    assert result.exit_code in (1, 2)
+    assert words in result.output
+
+
 def test_the_shell_completes():
     assert completed("solve", "pig-turn", "--objective", "") == [
         "total", "discounted:", "horizon:", "payoff-at-least:", "payoff-at-most:", "cvar:", "quantile:",
-        "reach:", "until-reward:",
+        "average", "reach:", "until-reward:",
     ]  # fmt: skip
     assert completed("evaluate", "pig-turn", "--objective", "r") == ["reach:"]
     assert completed("solve", "pig-turn", "--sense", "m") == ["max", "min"]
