@@ -179,8 +179,9 @@ def moment(rng: random.Random, case: str, whole: Said) -> tuple[int, float]:
 def lost(dead: Said, after: Said, killed: float) -> int:
     """Layers that were lost; those of the last interval are one."""
     told = [one for one in dead if one["phase"] == "solve"]
-    goes_on = next((one["count"] for one in after if one["phase"] == "resume" and told and told[0]["count"]), None)
-    resumed = after[-1]["count"] if goes_on is None else goes_on
+    resumed = after[-1]["count"]
+    if told and told[0]["count"] and told[0]["left"] is None:  # an iteration, which keeps one state
+        resumed = max((one["count"] for one in after if one["phase"] == "resume"), default=0)
     gone = [one["at"] for number, one in enumerate(told, 1) if (one["count"] or number) > resumed]
     late = [at for at in gone if at > killed - INTERVAL]
     return len(gone) - len(late) + (len(late) > 0)
