@@ -163,6 +163,15 @@ class GridTables:
             for at, reward in enumerate(self.lattice.rewards)
         ]
 
+    def ranges(self, points: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the least and the greatest number of every reward or payoff, and 0 at the end.
+
+        Those without a table are looked at in these points.
+        """
+        found = [self.lattice.reward_at(at, points) if own is None else own for at, (_, own) in enumerate(self._rewards)]
+        low = [np.fmin.reduce(own, initial=np.inf) for own in found]
+        return np.array([*low, 0.0]), np.array([*(np.fmax.reduce(own, initial=-np.inf) for own in found), 0.0])
+
     def _tabulated(self, expr: Expr, *functions: Callable[[NDArray[np.int64]], Any]) -> Any:
         """Return the counters of an expression, and a table of each function; None for tables that were too large."""
         names, points = self._all(expr)

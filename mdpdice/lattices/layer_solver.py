@@ -29,7 +29,7 @@ from typing import Any
 import attrs
 import numpy as np
 
-from mdpdice.backend import Run
+from mdpdice.backend import Candidate, Run
 from mdpdice.errors import NotConvergedError, UnsupportedError
 from mdpdice.lattices.grid_tables import Tables
 from mdpdice.lattices.lattice import Lattice
@@ -79,6 +79,7 @@ def solve_layers(layers: Layers, run: Run, *, max_sweeps: int = 100_000) -> tupl
     rows = _rows(layers.program)
     work = _Work(layers, values, place, rows, *_reads(layers.program, rows), run, max_sweeps)
     (done, most), ahead = _resumed(work), None
+    run.offer(lambda: Candidate(values, np.zeros(0, dtype=np.int64), done))
     with workers() as pool:
         for at in range(len(layers.layers) - 1 - done, -1, -1):
             layer = layers.layers[at]
@@ -95,7 +96,8 @@ def solve_layers(layers: Layers, run: Run, *, max_sweeps: int = 100_000) -> tupl
                     ahead = pool.submit(_groups, work, layers.layers[at - 1])
                 for sweeps in in_parallel(pool, partial(_iterate, work), groups):
                     most = max(most, sweeps)
-            run.tell("solve", layers=len(layers.layers) - at, of=len(layers.layers))
+            done += 1
+            run.tell("solve", layers=done, of=len(layers.layers))
             run.step(work.kept, layer, most)
     return values, most
 

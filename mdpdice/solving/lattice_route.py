@@ -158,6 +158,25 @@ def certified(layers: Layers, values: Floats, made: Provenance, run: Run, epsilo
     )
 
 
+def unfinished(layers: Layers, objective: Objective, run: Run, reason: str, started: float) -> Solution | None:
+    """Return what is known where a solve was stopped: an interval of the start; None if no layer was begun."""
+    from mdpdice.solving.unfinished_lattice import start_between
+
+    left = run.offered()
+    if left is None or left.value.shape != layers.reached.shape:
+        return None
+    low, high = start_between(layers, left.value, left.iterations)
+    made = Provenance(LAYER_SWEEPS, str(objective), objective.wanted(layers.lattice), version=library_version())
+    unknown = np.full(int(layers.ranks.layer.max()) + 1, np.inf)
+    return Solution(
+        GridValues(layers, np.full(left.value.shape, np.nan), unknown, made.sense),
+        Status.PARTIAL,
+        attrs.evolve(made, seconds=time.perf_counter() - started),
+        reason=reason,
+        at_start=(low + (high - low) / 2 if high - low < np.inf else 0.0, low, high),
+    )
+
+
 def _verified(layers: Layers, stored: Floats, run: Run) -> tuple[Callable[[], None], Found | None]:
     """How to keep what is verified while it goes on, and what an earlier solve has verified of the same values."""
     from mdpdice.certification.checking.lattice import Found

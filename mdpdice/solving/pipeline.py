@@ -42,6 +42,7 @@ from mdpdice.solving.lattice_route import (
     large_layers,
     layers_of,
     solve_on_lattice,
+    unfinished,
 )
 from mdpdice.solving.problem import Problem, library_version, lift, prepare
 from mdpdice.solving.proposal import check_candidate, propose
@@ -153,6 +154,10 @@ def solve(
             found = way.solve(run, epsilon, interrupts)
     except SolveInterrupted as error:
         error.checkpoint = file.path if file is not None and file.kept else None
+        if isinstance(error.partial, Solution):
+            error.message += f"; the value lies in [{error.partial.lower():.6g}, {error.partial.upper():.6g}]"
+        if error.checkpoint is not None:
+            error.message += f"; {error.checkpoint} holds what was done, and the same call goes on from there"
         raise
     if file is not None:
         details = {**found.details, "resumed_layers": file.resumed_layers}
@@ -272,6 +277,20 @@ class LatticePlan:
 
     def solve(self, run: Run, epsilon: float, interrupts: Interrupts) -> Solution:
         """Sweep the layers and certify the answer."""
+        started, stop = time.perf_counter(), SolveInterrupted("the solve was interrupted")
+        try:
+            return self._solve(run, epsilon, interrupts)
+        except SolveInterrupted as error:
+            stop = error
+        except KeyboardInterrupt as error:
+            if not interrupts.taken():
+                raise
+            stop.__cause__ = error
+        if not isinstance(stop.partial, Solution):
+            stop.partial = unfinished(self.layers, self.objective, run, stop.message, started)
+        raise stop
+
+    def _solve(self, run: Run, epsilon: float, interrupts: Interrupts) -> Solution:
         layers, file = self.layers, run.checkpoint
         while True:
             found: Solution | Exception
