@@ -42,7 +42,7 @@ from mdpdice.solving.checkpoints import GATHER, values_digest
 EVERY = 0.02
 """Seconds between two writes of small solves, which take little longer than that."""
 INTERVAL = GATHER + 0.5
-"""Seconds between two writes of layers, with the time of a write."""
+"""Seconds between two writes of layers, with the time of a write: on the clock, or of a processor that others use too."""
 
 
 class Sheet(Game[int, int]):
@@ -136,7 +136,7 @@ def child(case: str, folder: str, every: str) -> None:
     """Solve a case with a checkpoint in a folder, if it has a name, and say what happens, a line each."""
 
     def say(**what: Any) -> None:
-        print(json.dumps({**what, "at": time.monotonic()}), flush=True)
+        print(json.dumps({**what, "at": time.monotonic(), "busy": time.process_time()}), flush=True)
 
     telling(case, say, **({"checkpoint": folder, "checkpoint_seconds": float(every)} if folder else {}))
 
@@ -182,8 +182,8 @@ def lost(dead: Said, after: Said, killed: float) -> int:
     resumed = after[-1]["count"]
     if told and told[0]["count"] and told[0]["left"] is None:  # an iteration, which keeps one state
         resumed = max((one["count"] for one in after if one["phase"] == "resume"), default=0)
-    gone = [one["at"] for number, one in enumerate(told, 1) if (one["count"] or number) > resumed]
-    late = [at for at in gone if at > killed - INTERVAL]
+    gone = [one for number, one in enumerate(told, 1) if (one["count"] or number) > resumed]
+    late = [one for one in gone if one["at"] > killed - INTERVAL or one["busy"] > told[-1]["busy"] - INTERVAL]
     return len(gone) - len(late) + (len(late) > 0)
 
 

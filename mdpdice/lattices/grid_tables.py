@@ -168,7 +168,9 @@ class GridTables:
 
         Those without a table are looked at in these points.
         """
-        found = [self.lattice.reward_at(at, points) if own is None else own for at, (_, own) in enumerate(self._rewards)]
+        found = [
+            self.lattice.reward_at(at, points) if own is None else own for at, (_, own) in enumerate(self._rewards)
+        ]
         low = [np.fmin.reduce(own, initial=np.inf) for own in found]
         return np.array([*low, 0.0]), np.array([*(np.fmax.reduce(own, initial=-np.inf) for own in found), 0.0])
 

@@ -12,41 +12,47 @@ import attrs
 import numpy as np
 
 from mdpdice.certification.checking.lattice import Claim, verify_lattice
-from mdpdice.lattices.reachable_layers import Layers
+from mdpdice.lattices.reachable_layers import Layer, Layers
 from mdpdice.networks.network import Floats, Kind
 
-VERIFIED_UP_TO = 3_000_000
-"""Values up to which those of the layers that are done are verified; of more, only what plays can collect counts."""
+VERIFIED_UP_TO_EDGES = 100_000_000
+"""Edges at all points of the layers done up to which their values are verified; else only what plays collect counts."""
 SECONDS = 0.4
 """Time that is taken to verify them."""
 
 
 def start_between(layers: Layers, values: Floats, done: int) -> tuple[float, float]:
     """Bounds of the value of the start, where the last `done` layers have their values."""
-    lattice, first = layers.lattice, len(layers.layers) - done
-    stored, off = values, np.inf
-    if done and values.size <= VERIFIED_UP_TO:
-        stored = np.where(layers.reached & (layers.ranks.layer >= layers.layers[first].number), values, np.nan)
+    bounds, first = [_between(layers, layers.layers, [])], len(layers.layers) - done
+    edges = layers.lattice.n_edges * sum(len(layer.points) for layer in layers.layers[first:])
+    if done and edges + values.size <= VERIFIED_UP_TO_EDGES:
+        there = layers.reached & (layers.ranks.layer >= layers.layers[first].number)
+        stored = np.where(there, values, np.nan)
         off = _off(layers, stored, first)
-    if not first and off < np.inf:
-        value = float(stored[0, lattice.start_point])
-        return value - off, value + off
-    here = layers.layers[:first] if off < np.inf else layers.layers
-    low, high = layers.tables.ranges(np.concatenate([layer.points for layer in here]))
+        known = stored if first else stored[:1, layers.lattice.start_point]
+        worth = [float(np.nanmin(known)) - off, float(np.nanmax(known)) + off]
+        bounds += [_between(layers, layers.layers[:first], worth)] if off < np.inf else []
+    low, high = zip(*bounds, strict=True)
+    return max(low), min(high)
+
+
+def _between(layers: Layers, left: tuple[Layer, ...], worth: list[float]) -> tuple[float, float]:
+    """Bounds of plays that visit the layers `left`, and then have a value between the least and the most of `worth`."""
+    lattice, passes, total = layers.lattice, float(len(left)), float(layers.lattice.total)
+    if not left:
+        return min(worth), max(worth)
+    low, high = layers.tables.ranges(np.concatenate([layer.points for layer in left]))
     ends = lattice.payoff[lattice.kind == Kind.END]
-    worth = [*low[ends], *high[ends]]
-    passes = float(len(here))
-    if any(layer.part is not None for layer in here):
-        worth, passes = [*worth, float(lattice.total) / 2], np.inf  # a play that never ends
-    if off < np.inf:
-        worth += [np.nanmin(stored) - off, np.nanmax(stored) + off]
+    worth = [*worth, *low[ends].tolist(), *high[ends].tolist()]
+    if any(layer.part is not None for layer in left):
+        worth, passes = [*worth, total / 2], np.inf  # a play that never ends
     if (lattice.sign < 0).any():
         # What one side collects the other one pays.
-        worth += [float(lattice.total) - one for one in worth]
+        worth += [total - one for one in worth]
         high = np.maximum(high, -low)
         low = -high
     least, most = (passes * one if one else 0.0 for one in (-_collected(layers, -low), _collected(layers, high)))
-    return _wider(float(min(worth)) + least, -1), _wider(float(max(worth)) + most, 1)
+    return _wider(min(worth) + least, -1), _wider(max(worth) + most, 1)
 
 
 def _off(layers: Layers, stored: Floats, first: int) -> float:
