@@ -42,7 +42,7 @@ from mdpdice.solving.checkpoints import GATHER, values_digest
 EVERY = 0.02
 """Seconds between two writes of small solves, which take little longer than that."""
 INTERVAL = GATHER + 0.5
-"""Seconds between two writes of layers, with the time of a write: on the clock, or of a processor that others use too."""
+"""Seconds between two writes of layers, with the time of a write: on the clock, or of a processor that is shared."""
 
 
 class Sheet(Game[int, int]):

@@ -93,8 +93,7 @@ class Checkpoint:
     ) -> None:
         """Write what is still to be written, and give the lock back; the folder stays, unless nothing is in it."""
         try:
-            for series in list(self._held):
-                self._flush(series)
+            self.flush()
             self._wait()
         finally:
             self._writer.shutdown()
@@ -258,6 +257,11 @@ class Checkpoint:
         self._held[series] = [arrays]
         self._wait()
         self._flush(series, [name for _, name in self._files(series)], iterations)
+
+    def flush(self) -> None:
+        """Write what was gathered: what comes next may take long."""
+        for series in list(self._held):
+            self._flush(series)
 
     def _flush(self, series: str, older: Iterable[str] = (), iterations: int = 0) -> None:
         steps = self._held.pop(series)

@@ -184,6 +184,7 @@ def _verified(layers: Layers, stored: Floats, run: Run) -> tuple[Callable[[], No
     file = run.checkpoint
     if file is None:
         return run.check, None
+    file.flush()
     count = int(layers.ranks.layer.max()) + 1
     found = Found(np.zeros((4, count)), np.ones(count))
     own, state = np.frombuffer(bytes.fromhex(values_digest(stored)), dtype=np.uint8), file.state("verified")

@@ -448,6 +448,8 @@ def solve_problem(
             candidate = answer = propose(network, solver, run)
         # Lets go of the solver's own arrays, which with a horizon are large.
         run.offer(lambda: answer)
+        if run.checkpoint is not None:
+            run.checkpoint.flush()
         if watch.arrived:
             run.check(candidate)
         value, policy = _on_stages(unrolled, candidate)
