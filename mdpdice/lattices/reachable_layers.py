@@ -35,6 +35,8 @@ SLAB_BYTES = 8 << 20
 """Size of the tables for one piece of a layer."""
 KEPT_SHARE = 4
 """One part in `KEPT_SHARE` of the available memory may hold tables that are needed again."""
+FEWEST_PER_PIECE = 512
+"""Points of a piece of a layer, but the last one, at least."""
 LAYERS_FROM_EDGES = 400
 """Edges per layer from which play is followed a layer at a time; with fewer, the game is solved as a network."""
 
@@ -156,7 +158,7 @@ def find_large_layers(lattice: Lattice, run: Run, *, max_bytes: int | None = Non
 
 def _find(lattice: Lattice, run: Run, limit: int, least: int = 0) -> Layers | None:
     program = compile_program(lattice)
-    _check_memory(program, limit)
+    _check_memory(program, limit, on_disk=run.checkpoint is not None and run.checkpoint.on_disk)
     ranks = rank_points(lattice)
     if lattice.n_edges * lattice.size < least * (int(ranks.layer.max()) + 1):
         return None
@@ -168,16 +170,16 @@ def _find(lattice: Lattice, run: Run, limit: int, least: int = 0) -> Layers | No
     return found
 
 
-def _check_memory(program: Program, limit: int) -> None:
+def _check_memory(program: Program, limit: int, on_disk: bool) -> None:
     size, entries, width = program.lattice.size, len(program.entries), program.lattice.point_type.itemsize
-    # Layer, order in it and place of every point, with room to sort; a mark and a value per entry, twice for the check.
-    needed = size * (36 + width + entries * 19)
+    # Layer, order in it and place of every point, with room to sort; per entry a mark, two for the check, and a value.
+    needed = size * (36 + width + entries * (3 if on_disk else 11))
     if needed > limit:
         msg = (
             f"the lattice has {size:,} points and {entries} core nodes whose values are stored: about "
             f"{needed / 1e9:.1f} GB, and {limit / 1e9:.1f} GB may be used. Give the counters smaller ranges or larger "
             "steps, or let fewer core states be entered by edges that change counters; where play comes to few of the "
-            "points, solve game.unrolled()"
+            "points, solve game.unrolled(); with a checkpoint in a folder values lie there, and less memory is taken"
         )
         raise StateLimitError(msg, explored=0, frontier=[], value=needed, limit=limit)
 
@@ -468,7 +470,7 @@ def slabs(lattice: Lattice, length: int) -> list[tuple[int, int]]:
     column = (
         lattice.point_type.itemsize * (len(lattice.updates) + 1) + len(lattice.guards) + 8 * len(lattice.rewards) + 8
     )
-    size = max(512, SLAB_BYTES // column // 64 * 64)
+    size = max(FEWEST_PER_PIECE, SLAB_BYTES // column // 64 * 64)
     # As many pieces as there are processors, where the list is long enough.
-    size = min(size, max(512, -(-length // threads() // 64) * 64))
+    size = min(size, max(FEWEST_PER_PIECE, -(-length // threads() // 64) * 64))
     return [(first, min(first + size, length)) for first in range(0, length, size)]

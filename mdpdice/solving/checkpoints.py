@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 
 from mdpdice.archives import Archive, read_header, seal, text_member
 from mdpdice.errors import CheckpointMismatchError, CorruptFileError
-from mdpdice.solving.folders import LOCK, open_folder
+from mdpdice.solving.folders import LOCK, LocalFolder, open_folder
 
 FORMAT, VERSION = "mdpdice-checkpoint", 2
 MANIFEST = "manifest.json"
@@ -69,6 +69,7 @@ class Checkpoint:
         self.resumed: dict[str, int] = {}
         self.kept = False
         self._folder = open_folder(self.path)
+        self.on_disk = isinstance(self._folder, LocalFolder)
         self._attempts: list[dict[str, str]] = []
         self._at, self._new = -1, False
         self._count: dict[str, int] = {}
@@ -116,6 +117,10 @@ class Checkpoint:
     def resumed_layers(self) -> int:
         """Layers, stages or components of the answer that were not solved again, 1 for a state."""
         return sum(self.resumed.get(series, 0) for series in ("solved", "steps", "state"))
+
+    def room(self, shape: tuple[int, ...]) -> NDArray[np.float64]:
+        """Return an array of floats, which lies in the folder if that is `on_disk` here."""
+        return np.frombuffer(self._folder.room(8 * math.prod(shape))).reshape(shape)
 
     # --- what is solved ----------------------------------------------------------
 

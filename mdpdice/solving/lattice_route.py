@@ -143,14 +143,13 @@ def solve_on_lattice(layers: Layers, objective: Objective, run: Run, epsilon: fl
 def certified(layers: Layers, values: Floats, made: Provenance, run: Run, epsilon: float, started: float) -> Solution:
     """Verify values of the layers and return the solution they make; the seconds of `made` are filled in.
 
-    Values have the shape (entries, points of the grid), and count where play can come.
+    Values have the shape (entries, points of the grid), and are NaN where play cannot come.
     """
     from mdpdice.certification.lattice_verdict import certify_lattice  # numba: kept answers do without
 
-    stored = np.where(layers.reached, values, np.nan)
-    verdict = certify_lattice(layers, stored, epsilon, *_verified(layers, stored, run))
+    verdict = certify_lattice(layers, values, epsilon, *_verified(layers, values, run))
     return Solution(
-        GridValues(layers, stored, verdict.widths, made.sense),
+        GridValues(layers, values, verdict.widths, made.sense),
         Status.UNCERTIFIED if verdict.reason else Status.CERTIFIED,
         attrs.evolve(made, seconds=time.perf_counter() - started),
         verdict.width,
