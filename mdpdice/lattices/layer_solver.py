@@ -34,7 +34,7 @@ from mdpdice.errors import NotConvergedError, UnsupportedError
 from mdpdice.lattices.grid_tables import Tables
 from mdpdice.lattices.lattice import Lattice
 from mdpdice.lattices.program import Program
-from mdpdice.lattices.reachable_layers import FEWEST_PER_PIECE, Layer, Layers, or_last, slabs
+from mdpdice.lattices.reachable_layers import Layer, Layers, or_last, slabs
 from mdpdice.networks.network import Bools, Floats, Ints, Kind
 from mdpdice.numerics.threads import in_parallel, threads, workers
 
@@ -98,8 +98,8 @@ def solve_layers(layers: Layers, run: Run, *, max_sweeps: int = 100_000) -> tupl
                 for sweeps in in_parallel(pool, partial(_iterate, work), groups):
                     most = max(most, sweeps)
             done += 1
-            for piece in range(1 + len(layer.points) // FEWEST_PER_PIECE):
-                layers.kept.pop((layer.number, piece), None)
+            for number, _ in enumerate(slabs(layers.lattice, len(layer.points))):
+                layers.kept.pop((layer.number, number), None)
             run.tell("solve", layers=done, of=len(layers.layers))
             run.step(work.kept, layer, most)
     return values, most

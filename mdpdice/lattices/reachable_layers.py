@@ -35,8 +35,6 @@ SLAB_BYTES = 8 << 20
 """Size of the tables for one piece of a layer."""
 KEPT_SHARE = 4
 """One part in `KEPT_SHARE` of the available memory may hold tables that are needed again."""
-FEWEST_PER_PIECE = 512
-"""Points of a piece of a layer, but the last one, at least."""
 LAYERS_FROM_EDGES = 400
 """Edges per layer from which play is followed a layer at a time; with fewer, the game is solved as a network."""
 
@@ -158,7 +156,7 @@ def find_large_layers(lattice: Lattice, run: Run, *, max_bytes: int | None = Non
 
 def _find(lattice: Lattice, run: Run, limit: int, least: int = 0) -> Layers | None:
     program = compile_program(lattice)
-    _check_memory(program, limit, on_disk=run.checkpoint is not None and run.checkpoint.on_disk)
+    _check_memory(program, limit, on_disk=run.checkpoint is not None)
     ranks = rank_points(lattice)
     if lattice.n_edges * lattice.size < least * (int(ranks.layer.max()) + 1):
         return None
@@ -470,7 +468,7 @@ def slabs(lattice: Lattice, length: int) -> list[tuple[int, int]]:
     column = (
         lattice.point_type.itemsize * (len(lattice.updates) + 1) + len(lattice.guards) + 8 * len(lattice.rewards) + 8
     )
-    size = max(FEWEST_PER_PIECE, SLAB_BYTES // column // 64 * 64)
+    size = max(512, SLAB_BYTES // column // 64 * 64)
     # As many pieces as there are processors, where the list is long enough.
-    size = min(size, max(FEWEST_PER_PIECE, -(-length // threads() // 64) * 64))
+    size = min(size, max(512, -(-length // threads() // 64) * 64))
     return [(first, min(first + size, length)) for first in range(0, length, size)]

@@ -18,9 +18,11 @@ import contextlib
 import hashlib
 import json
 import math
+import mmap
 import os
 import platform
 import re
+import tempfile
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -69,7 +71,6 @@ class Checkpoint:
         self.resumed: dict[str, int] = {}
         self.kept = False
         self._folder = open_folder(self.path)
-        self.on_disk = isinstance(self._folder, LocalFolder)
         self._attempts: list[dict[str, str]] = []
         self._at, self._new = -1, False
         self._count: dict[str, int] = {}
@@ -113,14 +114,14 @@ class Checkpoint:
         for name in halves:
             self._folder.delete(name)
 
-    @property
-    def resumed_layers(self) -> int:
-        """Layers, stages or components of the answer that were not solved again, 1 for a state."""
-        return sum(self.resumed.get(series, 0) for series in ("solved", "steps", "state"))
-
     def room(self, shape: tuple[int, ...]) -> NDArray[np.float64]:
-        """Return an array of floats, which lies in the folder if that is `on_disk` here."""
-        return np.frombuffer(self._folder.room(8 * math.prod(shape))).reshape(shape)
+        """Return an array of floats in a file without a name, so that memory need hold only what is read."""
+        local, length = isinstance(self._folder, LocalFolder), 8 * math.prod(shape)
+        with tempfile.TemporaryFile(dir=self._folder.path if local else None) as file:
+            if hasattr(os, "posix_fallocate"):  # a disk that is full is an error here, not a crash in compiled code
+                os.posix_fallocate(file.fileno(), 0, length)
+            file.truncate(length)
+            return np.frombuffer(mmap.mmap(file.fileno(), length)).reshape(shape)
 
     # --- what is solved ----------------------------------------------------------
 

@@ -8,11 +8,9 @@ from __future__ import annotations
 import contextlib
 import io
 import json
-import mmap
 import os
 import platform
 import re
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Any
@@ -65,14 +63,6 @@ class LocalFolder:
     def delete(self, name: str) -> None:
         """Delete a file, if it is there."""
         (self.path / name).unlink(missing_ok=True)
-
-    def room(self, length: int) -> mmap.mmap:
-        """Return so many bytes of a file without a name, of which memory holds what is read; it goes with its user."""
-        with tempfile.TemporaryFile(dir=self.path) as file:
-            if hasattr(os, "posix_fallocate"):  # a disk that is full is an error here, and not in the middle of a loop
-                os.posix_fallocate(file.fileno(), 0, length)
-            file.truncate(length)
-            return mmap.mmap(file.fileno(), length)
 
     def lock(self, who: bytes) -> None:
         """Lock the folder, or raise an error that names the holder."""
@@ -141,10 +131,6 @@ class RemoteFolder:
         """Delete a file, if it is there."""
         with contextlib.suppress(FileNotFoundError):
             self.files.rm_file(f"{self.path}/{name}")
-
-    def room(self, length: int) -> mmap.mmap:
-        """Return memory."""
-        return mmap.mmap(-1, length)
 
     def lock(self, who: bytes) -> None:
         """Lock the folder, or raise an error that names the holder."""

@@ -90,7 +90,9 @@ def large_layers(lattice: Lattice, objective: Objective | None, run: Run, *, edg
     paid = isinstance(objective, OfPayoff) and bool((lattice.reward >= 0).any())
     if not paid and lattice.n_edges * lattice.size <= edges:
         return None
-    lowered, endless = lower_lattice(lattice, Total() if objective is None else objective, _unkept(run))
+    lowered, endless = lower_lattice(
+        lattice, Total() if objective is None else objective, attrs.evolve(run, checkpoint=None)
+    )
     if lowered.n_edges * lowered.size <= edges:
         return None
     # With the sums beside its states a network has edges for every sum, however thin the layers are.
@@ -98,11 +100,6 @@ def large_layers(lattice: Lattice, objective: Objective | None, run: Run, *, edg
     if layers is None or (endless and layers.cyclic):
         return None
     return layers if layers.edges > edges else None
-
-
-def _unkept(run: Run) -> Run:
-    """Return a run for what is solved on the way to a problem."""
-    return attrs.evolve(run, checkpoint=None)
 
 
 def _layers(
@@ -121,7 +118,7 @@ def _layers(
 
 def layers_of(lattice: Lattice, objective: Objective, run: Run) -> Layers:
     """Return the layers on which an objective is solved, or an error if the lattice cannot do it."""
-    lowered, endless = lower_lattice(lattice, objective, _unkept(run))
+    lowered, endless = lower_lattice(lattice, objective, attrs.evolve(run, checkpoint=None))
     layers = _layers(find_layers, lowered, objective, run)
     assert layers is not None
     if endless and layers.cyclic:
@@ -154,25 +151,6 @@ def certified(layers: Layers, values: Floats, made: Provenance, run: Run, epsilo
         attrs.evolve(made, seconds=time.perf_counter() - started),
         verdict.width,
         verdict.reason,
-    )
-
-
-def unfinished(layers: Layers, objective: Objective, run: Run, reason: str, started: float) -> Solution | None:
-    """Return what is known where a solve was stopped: an interval of the start; None if no layer was begun."""
-    from mdpdice.solving.unfinished_lattice import start_between
-
-    left = run.offered()
-    if left is None or left.value.shape != layers.reached.shape:
-        return None
-    low, high = start_between(layers, left.value, left.iterations)
-    made = Provenance(LAYER_SWEEPS, str(objective), objective.wanted(layers.lattice), version=library_version())
-    unknown = np.full(int(layers.ranks.layer.max()) + 1, np.inf)
-    return Solution(
-        GridValues(layers, np.full(left.value.shape, np.nan), unknown, made.sense),
-        Status.PARTIAL,
-        attrs.evolve(made, seconds=time.perf_counter() - started),
-        reason=reason,
-        at_start=(low + (high - low) / 2 if high - low < np.inf else 0.0, low, high),
     )
 
 

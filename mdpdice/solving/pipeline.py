@@ -42,7 +42,6 @@ from mdpdice.solving.lattice_route import (
     large_layers,
     layers_of,
     solve_on_lattice,
-    unfinished,
 )
 from mdpdice.solving.problem import Problem, library_version, lift, prepare
 from mdpdice.solving.proposal import check_candidate, propose
@@ -147,20 +146,24 @@ def solve(
     deadline = None if seconds is None else time.monotonic() + seconds
     run = Run(min(1e-9, epsilon / 4), progress=progress, deadline=deadline, cancel=event, on_limit=on_limit)
     file = None if checkpoint is None else Checkpoint(checkpoint, every)
-    run = attrs.evolve(run, checkpoint=file)
+    run, way = attrs.evolve(run, checkpoint=file), None
     try:
         with file or contextlib.nullcontext(), Interrupts(event) as interrupts:
             way = plan(game, objective, sense=sense, solver=solver, horizon=horizon, max_states=max_states, run=run)
             found = way.solve(run, epsilon, interrupts)
     except SolveInterrupted as error:
         error.checkpoint = file.path if file is not None and file.kept else None
-        if isinstance(error.partial, Solution):
+        if not isinstance(error.partial, Solution):
+            error.partial = way.unfinished(run, error.message) if isinstance(way, LatticePlan) else None
+        if error.partial is not None:
             error.message += f"; the value lies in [{error.partial.lower():.6g}, {error.partial.upper():.6g}]"
         if error.checkpoint is not None:
             error.message += f"; {error.checkpoint} holds what was done, and the same call goes on from there"
         raise
     if file is not None:
-        details = {**found.details, "resumed_layers": file.resumed_layers}
+        # Layers, stages or components that were not solved again, 1 for a state.
+        resumed = sum(file.resumed.get(series, 0) for series in ("steps", "state"))
+        details = {**found.details, "resumed_layers": resumed}
         found = attrs.evolve(found, provenance=attrs.evolve(found.provenance, details=details))
     return attrs.evolve(found, game=game) if isinstance(game, Game) else found
 
@@ -277,20 +280,6 @@ class LatticePlan:
 
     def solve(self, run: Run, epsilon: float, interrupts: Interrupts) -> Solution:
         """Sweep the layers and certify the answer."""
-        started, stop = time.perf_counter(), SolveInterrupted("the solve was interrupted")
-        try:
-            return self._solve(run, epsilon, interrupts)
-        except SolveInterrupted as error:
-            stop = error
-        except KeyboardInterrupt as error:
-            if not interrupts.taken():
-                raise
-            stop.__cause__ = error
-        if not isinstance(stop.partial, Solution):
-            stop.partial = unfinished(self.layers, self.objective, run, stop.message, started)
-        raise stop
-
-    def _solve(self, run: Run, epsilon: float, interrupts: Interrupts) -> Solution:
         layers, file = self.layers, run.checkpoint
         while True:
             found: Solution | Exception
@@ -307,6 +296,15 @@ class LatticePlan:
             file.forget()
             layers = find_layers(layers.lattice, run)
         return _given(found) if self.written_out is None else self.written_out().solve(run, epsilon, interrupts)
+
+    def unfinished(self, run: Run, reason: str) -> Solution | None:
+        """Return what is known where a solve was stopped; None if no layer was begun."""
+        from mdpdice.solving.unfinished_lattice import unfinished  # numba
+
+        left = run.offered()
+        if left is None or left.value.shape != self.layers.reached.shape:
+            return None
+        return unfinished(self.layers, left.value, left.iterations, self.objective, reason)
 
 
 def _extra(run: Run) -> frozenset[Feature]:

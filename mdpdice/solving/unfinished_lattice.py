@@ -1,4 +1,4 @@
-"""Bounds of a lattice whose solve was stopped, from the layers that are done and from what plays can collect before.
+"""What is known of a lattice whose solve was stopped: an interval of its start.
 
 A play takes one pass through the core in every layer that it visits, or any number in a layer that leads to itself.  So
 it is worth where it comes to, an end or a layer that is done, and what that many passes collect at most, or at least.
@@ -6,83 +6,66 @@ it is worth where it comes to, an end or a layer that is done, and what that man
 
 from __future__ import annotations
 
-import time
-
 import attrs
 import numpy as np
 
+from mdpdice.answers.answer import Provenance, Status
+from mdpdice.answers.grid_values import GridValues
+from mdpdice.answers.solution import Solution
 from mdpdice.certification.checking.lattice import Claim, verify_lattice
-from mdpdice.lattices.reachable_layers import Layer, Layers
+from mdpdice.lattices.reachable_layers import Layers
 from mdpdice.networks.network import Floats, Kind
+from mdpdice.objectives.objective import Objective
+from mdpdice.solving.problem import library_version
 
-VERIFIED_UP_TO_EDGES = 100_000_000
-"""Edges at all points of the layers done up to which their values are verified; else only what plays collect counts."""
-SECONDS = 0.4
-"""Time that is taken to verify them."""
-
-
-def start_between(layers: Layers, values: Floats, done: int) -> tuple[float, float]:
-    """Bounds of the value of the start, where the last `done` layers have their values."""
-    bounds, first = [_between(layers, layers.layers, [])], len(layers.layers) - done
-    edges = layers.lattice.n_edges * sum(len(layer.points) for layer in layers.layers[first:])
-    if done and edges + values.size <= VERIFIED_UP_TO_EDGES:
-        there = layers.reached & (layers.ranks.layer >= layers.layers[first].number)
-        stored = np.where(there, values, np.nan)
-        off = _off(layers, stored, first)
-        known = stored if first else stored[:1, layers.lattice.start_point]
-        worth = [float(np.nanmin(known)) - off, float(np.nanmax(known)) + off]
-        bounds += [_between(layers, layers.layers[:first], worth)] if off < np.inf else []
-    low, high = zip(*bounds, strict=True)
-    return max(low), min(high)
+VERIFIED_UP_TO_EDGES = 50_000_000
+"""Edges at all points of the layers done up to which their values are verified, in less than a second."""
 
 
-def _between(layers: Layers, left: tuple[Layer, ...], worth: list[float]) -> tuple[float, float]:
-    """Bounds of plays that visit the layers `left`, and then have a value between the least and the most of `worth`."""
-    lattice, passes, total = layers.lattice, float(len(left)), float(layers.lattice.total)
-    if not left:
-        return min(worth), max(worth)
-    low, high = layers.tables.ranges(np.concatenate([layer.points for layer in left]))
-    ends = lattice.payoff[lattice.kind == Kind.END]
-    worth = [*worth, *low[ends].tolist(), *high[ends].tolist()]
-    if any(layer.part is not None for layer in left):
-        worth, passes = [*worth, total / 2], np.inf  # a play that never ends
-    if (lattice.sign < 0).any():
-        # What one side collects the other one pays.
-        worth += [total - one for one in worth]
-        high = np.maximum(high, -low)
-        low = -high
-    least, most = (passes * one if one else 0.0 for one in (-_collected(layers, -low), _collected(layers, high)))
-    return _wider(min(worth) + least, -1), _wider(max(worth) + most, 1)
+def unfinished(layers: Layers, values: Floats, done: int, objective: Objective, reason: str) -> Solution:
+    """Return what is known where the last `done` layers have their values."""
+    lattice, ranks, first = layers.lattice, layers.ranks, len(layers.layers) - done
+    low, high = _between(layers, len(layers.layers), [])
+    points = sum(len(layer.points) for layer in layers.layers[first:])
+    if done and points * lattice.n_edges + values.size <= VERIFIED_UP_TO_EDGES:
+        number, point, entries = layers.layers[first].number, layers.layers[first].points[0], layers.program.entries
+        stored = np.where(layers.reached & (ranks.layer >= number), values, np.nan)
+        begins = attrs.evolve(lattice, start=int(entries[layers.reached[:, point]][0]), start_point=int(point))
+        off = verify_lattice(begins, Claim(entries, stored, ranks.layer, ranks.inner)).optimal[number]
+        known = stored if first else stored[:1, lattice.start_point]
+        if off < np.inf:
+            least, most = _between(layers, first, [float(np.nanmin(known) - off), float(np.nanmax(known) + off)])
+            low, high = max(low, least), min(high, most)
+    made = Provenance("layer-sweeps", str(objective), objective.wanted(lattice), version=library_version())
+    table = GridValues(layers, values, np.full(int(ranks.layer.max()) + 1, np.inf), made.sense)
+    middle = low + (high - low) / 2 if high - low < np.inf else 0.0
+    return Solution(table, Status.PARTIAL, made, reason=reason, at_start=(middle, low, high))
 
 
-def _off(layers: Layers, stored: Floats, first: int) -> float:
-    """How far the values from a layer on can be off, as far as that is found at once."""
-    point, limit = int(layers.layers[first].points[0]), time.monotonic() + SECONDS
-    entry = int(layers.program.entries[np.argmax(layers.reached[:, point])])
-
-    def check() -> None:
-        if time.monotonic() > limit:
-            raise TimeoutError
-
-    lattice = attrs.evolve(layers.lattice, start=entry, start_point=point)
-    claim = Claim(layers.program.entries, stored, layers.ranks.layer, layers.ranks.inner)
-    try:
-        return float(verify_lattice(lattice, claim, check).optimal[layers.layers[first].number])
-    except TimeoutError:
-        return np.inf
+def _between(layers: Layers, count: int, worth: list[float]) -> tuple[float, float]:
+    """Bounds where play has the first `count` layers before it, and behind them the least to the most of `worth`."""
+    lattice, left, passes = layers.lattice, layers.layers[:count], float(count)
+    if left:
+        low, high = layers.tables.ranges(np.concatenate([layer.points for layer in left]))
+        ends = lattice.payoff[lattice.kind == Kind.END]
+        worth = [*worth, *low[ends].tolist(), *high[ends].tolist()]
+        if any(layer.part is not None for layer in left):
+            worth, passes = [*worth, float(lattice.total) / 2], np.inf  # a play that never ends
+        if (lattice.sign < 0).any():
+            # What one side collects the other one pays.
+            worth += [float(lattice.total) - one for one in worth]
+            low, high = np.minimum(low, -high), np.maximum(high, -low)
+        most, least = (passes * one if one else 0.0 for one in (_collected(layers, high), _collected(layers, -low)))
+        rounding = 1e-9 * (most + least) if most % 1 or least % 1 else 0.0
+        worth = [min(worth) - least - rounding, max(worth) + most + rounding]
+    return worth[0], worth[1]
 
 
 def _collected(layers: Layers, reward: Floats) -> float:
     """Most that one pass through the core collects, from any node on."""
-    lattice, stays = layers.lattice, layers.program.stored < 0
-    best = np.zeros(lattice.n_nodes)
-    gain = np.where(lattice.weight > 0, reward[lattice.reward], -np.inf)
+    lattice, best = layers.lattice, np.zeros(layers.lattice.n_nodes)
+    gain, stays = np.where(lattice.weight > 0, reward[lattice.reward], -np.inf), layers.program.stored < 0
     for node in layers.program.order.tolist():
         edges = slice(lattice.indptr[node], lattice.indptr[node + 1])
         best[node] = np.max(gain[edges] + np.where(stays[edges], best[lattice.dst[edges]], 0.0), initial=0.0)
     return float(best.max())
-
-
-def _wider(bound: float, side: int) -> float:
-    """Room for the rounding of what is not a whole number."""
-    return bound if bound.is_integer() else bound + side * 1e-9 * abs(bound)

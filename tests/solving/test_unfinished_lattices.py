@@ -37,7 +37,6 @@ def stopped(lattice, layers, **options):
 def test_the_interval_holds_the_value(name, verified, monkeypatch):
     lattice = compile_lattice(GAMES[name])
     whole, count = solve(lattice), len(find_layers(lattice).layers)
-    monkeypatch.setattr(unfinished_lattice, "SECONDS", 60)
     if not verified:
         monkeypatch.setattr(unfinished_lattice, "VERIFIED_UP_TO_EDGES", 0)
     for layers in sorted({1, count // 2, count - 1, count} - {0}):
