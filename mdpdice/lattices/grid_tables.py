@@ -164,7 +164,7 @@ class GridTables:
         ]
 
     def ranges(self, points: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return the least and the greatest number of every reward, at these points if it has no table; at the end 0."""
+        """Return the least and the greatest of every reward, at these points if it has no table; at the end 0."""
         found = [
             self.lattice.reward_at(at, points) if own is None else own for at, (_, own) in enumerate(self._rewards)
         ]

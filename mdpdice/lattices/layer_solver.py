@@ -132,7 +132,7 @@ def _resumed(work: _Work) -> tuple[int, int]:
     if file is None:
         return done, most
     for step in file.steps("steps"):
-        with file.part("steps"):
+        with file.last("steps").part("steps"):
             points = layers.layers[len(layers.layers) - 1 - done].points
             marks = layers.reached[:, points]
             here = np.full(marks.shape, np.nan)

@@ -285,7 +285,7 @@ class _Spread:
         state = None if file is None else file.state(self.series)
         if file is None or state is None:
             return [], 0
-        with file.part(self.series):
+        with file.last(self.series).part(self.series):
             done, points, length = int(state["done"][0]), state["points"].astype(np.int64), state["length"]
             cuts = np.cumsum(length)
             inside = (length > 0).all() and (length <= len(points)).all() and cuts[-1] == len(points)

@@ -14,7 +14,6 @@ While a solve uses a folder it holds a lock on the file ``lock`` there, which th
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
 import math
@@ -27,7 +26,6 @@ import time
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from datetime import UTC, datetime
-from types import TracebackType
 from typing import Any, Self
 
 import numpy as np
@@ -42,15 +40,8 @@ MANIFEST = "manifest.json"
 GATHER = 0.2
 """Seconds within which steps are gathered in one file."""
 _DTYPES = {"header": ("|u1",), "data": ("|u1",)}
-_ENTRIES = {
-    "format": str,
-    "version": int,
-    "attempt": str,
-    "series": str,
-    "first": int,
-    "iterations": int,
-    "steps": list,
-}
+_KEY = {"format": str, "version": int, "attempt": str, "series": str}
+_ENTRIES = {**_KEY, "first": int, "iterations": int, "steps": list}
 _STORED = {"<i8", "<i4", "<f8", "|b1", "|u1"}
 _REMEDY = "delete it to have that done again"
 _HALF = re.compile(r"\.(manifest\.json|\d+-[a-z]+-\d+\.npz)\..*\.tmp")
@@ -90,9 +81,7 @@ class Checkpoint:
             raise
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Write what is still to be written, and give the lock back; the folder stays, unless nothing is in it."""
         try:
             self.flush()
@@ -203,13 +192,10 @@ class Checkpoint:
 
     def corrupt(self, field: str, what: str, series: str = "state") -> CorruptFileError:
         """Return the error about what was read last of a series."""
-        return self._last_file(series).corrupt(field, what)
+        return self.last(series).corrupt(field, what)
 
-    def part(self, series: str) -> contextlib.AbstractContextManager[None]:
-        """Whatever goes wrong while what was read last of a series is taken up is an error of its file."""
-        return self._last_file(series).part(series)
-
-    def _last_file(self, series: str) -> Archive:
+    def last(self, series: str) -> Archive:
+        """Return the file that was read last of a series, for errors."""
         return self._archive((self._files(series) or [(0, "")])[-1][1])
 
     def _archive(self, name: str) -> Archive:
@@ -283,10 +269,9 @@ class Checkpoint:
         self._count[series] += len(steps)
         header = {"format": FORMAT, "version": VERSION, "attempt": self._digest, "series": series, "first": first}
         arrays = [np.ascontiguousarray(array).reshape(-1).view(np.uint8) for step in steps for array in step.values()]
-        members = {
-            "header": text_member({**header, "iterations": iterations, "steps": [_layout(step) for step in steps]}),
-            "data": np.concatenate([np.zeros(0, dtype=np.uint8), *arrays]),
-        }
+        layouts = [[(name, array.dtype.str, array.shape) for name, array in step.items()] for step in steps]
+        told = text_member({**header, "iterations": iterations, "steps": layouts})
+        members = {"header": told, "data": np.concatenate([np.zeros(0, dtype=np.uint8), *arrays])}
         self._last = time.monotonic()
         # The computation goes on meanwhile; one file at a time.
         name = f"{self._at}-{series}-{first:06d}.npz"
@@ -312,10 +297,6 @@ class Checkpoint:
             if name.startswith(f"{self._at}-"):
                 self._folder.delete(name)
         self.resumed, self._count = {}, {}
-
-
-def _layout(arrays: Arrays) -> list[list[Any]]:
-    return [[name, array.dtype.str, list(array.shape)] for name, array in arrays.items()]
 
 
 def values_digest(values: NDArray[np.float64]) -> str:

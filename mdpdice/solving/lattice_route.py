@@ -166,7 +166,7 @@ def _verified(layers: Layers, stored: Floats, run: Run) -> tuple[Callable[[], No
     found = Found(np.zeros((4, count)), np.ones(count))
     own, state = np.frombuffer(bytes.fromhex(values_digest(stored)), dtype=np.uint8), file.state("verified")
     if state is not None and np.array_equal(state.get("values", own[:0]), own):
-        with file.part("verified"):
+        with file.last("verified").part("verified"):
             found.off[:], found.longest[:], found.done = state["off"], state["longest"], int(state["done"][0])
 
     def check() -> None:

@@ -46,6 +46,7 @@ from mdpdice.solving.lattice_route import (
 from mdpdice.solving.problem import Problem, library_version, lift, prepare
 from mdpdice.solving.proposal import check_candidate, propose
 from mdpdice.solving.threshold_search import SearchOfThresholds
+from mdpdice.solving.unfinished_lattice import unfinished
 
 S = TypeVar("S", bound=Hashable)
 A = TypeVar("A", bound=Hashable)
@@ -153,8 +154,9 @@ def solve(
             found = way.solve(run, epsilon, interrupts)
     except SolveInterrupted as error:
         error.checkpoint = file.path if file is not None and file.kept else None
-        if not isinstance(error.partial, Solution):
-            error.partial = way.unfinished(run, error.message) if isinstance(way, LatticePlan) else None
+        error.partial = error.partial if isinstance(error.partial, Solution) else None
+        if isinstance(way, LatticePlan) and error.partial is None:
+            error.partial = unfinished(way.layers, way.objective, run, error.message)
         if error.partial is not None:
             error.message += f"; the value lies in [{error.partial.lower():.6g}, {error.partial.upper():.6g}]"
         if error.checkpoint is not None:
@@ -296,15 +298,6 @@ class LatticePlan:
             file.forget()
             layers = find_layers(layers.lattice, run)
         return _given(found) if self.written_out is None else self.written_out().solve(run, epsilon, interrupts)
-
-    def unfinished(self, run: Run, reason: str) -> Solution | None:
-        """Return what is known where a solve was stopped; None if no layer was begun."""
-        from mdpdice.solving.unfinished_lattice import unfinished  # numba
-
-        left = run.offered()
-        if left is None or left.value.shape != self.layers.reached.shape:
-            return None
-        return unfinished(self.layers, left.value, left.iterations, self.objective, reason)
 
 
 def _extra(run: Run) -> frozenset[Feature]:

@@ -12,7 +12,7 @@ import numpy as np
 from mdpdice.answers.answer import Provenance, Status
 from mdpdice.answers.grid_values import GridValues
 from mdpdice.answers.solution import Solution
-from mdpdice.certification.checking.lattice import Claim, verify_lattice
+from mdpdice.backend import Run
 from mdpdice.lattices.reachable_layers import Layers
 from mdpdice.networks.network import Floats, Kind
 from mdpdice.objectives.objective import Objective
@@ -22,14 +22,19 @@ VERIFIED_UP_TO_EDGES = 50_000_000
 """Edges at all points of the layers done up to which their values are verified, in less than a second."""
 
 
-def unfinished(layers: Layers, values: Floats, done: int, objective: Objective, reason: str) -> Solution:
-    """Return what is known where the last `done` layers have their values."""
-    lattice, ranks, first = layers.lattice, layers.ranks, len(layers.layers) - done
+def unfinished(layers: Layers, objective: Objective, run: Run, reason: str) -> Solution | None:
+    """Return what is known where the sweeps of the layers were stopped; None if they were not begun."""
+    left = run.offered()
+    if left is None or left.value.shape != layers.reached.shape:
+        return None
+    from mdpdice.certification.checking.lattice import Claim, verify_lattice  # numba
+
+    lattice, ranks, first = layers.lattice, layers.ranks, len(layers.layers) - left.iterations
     low, high = _between(layers, len(layers.layers), [])
     points = sum(len(layer.points) for layer in layers.layers[first:])
-    if done and points * lattice.n_edges + values.size <= VERIFIED_UP_TO_EDGES:
+    if 0 < points * lattice.n_edges <= VERIFIED_UP_TO_EDGES - left.value.size:
         number, point, entries = layers.layers[first].number, layers.layers[first].points[0], layers.program.entries
-        stored = np.where(layers.reached & (ranks.layer >= number), values, np.nan)
+        stored = np.where(layers.reached & (ranks.layer >= number), left.value, np.nan)
         begins = attrs.evolve(lattice, start=int(entries[layers.reached[:, point]][0]), start_point=int(point))
         off = verify_lattice(begins, Claim(entries, stored, ranks.layer, ranks.inner)).optimal[number]
         known = stored if first else stored[:1, lattice.start_point]
@@ -37,7 +42,7 @@ def unfinished(layers: Layers, values: Floats, done: int, objective: Objective, 
             least, most = _between(layers, first, [float(np.nanmin(known) - off), float(np.nanmax(known) + off)])
             low, high = max(low, least), min(high, most)
     made = Provenance("layer-sweeps", str(objective), objective.wanted(lattice), version=library_version())
-    table = GridValues(layers, values, np.full(int(ranks.layer.max()) + 1, np.inf), made.sense)
+    table = GridValues(layers, left.value, np.full(int(ranks.layer.max()) + 1, np.inf), made.sense)
     middle = low + (high - low) / 2 if high - low < np.inf else 0.0
     return Solution(table, Status.PARTIAL, made, reason=reason, at_start=(middle, low, high))
 
