@@ -195,7 +195,7 @@ def rounds(times: int, only: list[str]) -> Iterator[str]:
 
 
 def cost(case: str, times: int) -> dict[str, float]:
-    """By what share a solve takes longer with a checkpoint, at best of so many times."""
+    """By what share a solve takes longer with a checkpoint, each at its best."""
     took: dict[bool, list[list[float]]] = {False: [], True: []}
     for _, keeps in itertools.product(range(times), took):
         with tempfile.TemporaryDirectory() as name:

@@ -270,8 +270,8 @@ class Checkpoint:
         header = {"format": FORMAT, "version": VERSION, "attempt": self._digest, "series": series, "first": first}
         arrays = [np.ascontiguousarray(array).reshape(-1).view(np.uint8) for step in steps for array in step.values()]
         layouts = [[(name, array.dtype.str, array.shape) for name, array in step.items()] for step in steps]
-        told = text_member({**header, "iterations": iterations, "steps": layouts})
-        members = {"header": told, "data": np.concatenate([np.zeros(0, dtype=np.uint8), *arrays])}
+        member = text_member({**header, "iterations": iterations, "steps": layouts})
+        members = {"header": member, "data": np.concatenate([np.zeros(0, dtype=np.uint8), *arrays])}
         self._last = time.monotonic()
         # The computation goes on meanwhile; one file at a time.
         name = f"{self._at}-{series}-{first:06d}.npz"
