@@ -15,6 +15,11 @@ With `--cost` nothing is killed: solves with and without a checkpoint take turns
 compared, in CPU seconds of the whole process, in those of its main thread, and on the clock.
 
     python benchmarks/kill.py --cost --times 3 --json
+
+With `--memory` nothing is killed either: how many megabytes a solve holds beside what lies in files, at most and in the
+end, without and with a checkpoint.
+
+    python benchmarks/kill.py --memory --json
 """
 
 from __future__ import annotations
@@ -132,11 +137,19 @@ def telling(case: str, say: Callable[..., None], **checkpoint: Any) -> None:
     )
 
 
+def held() -> float:
+    """Megabytes of memory beside what lies in files, as Linux counts them; 0 elsewhere."""
+    status = Path("/proc/self/status")
+    lines = status.read_text().splitlines() if status.exists() else []
+    return next((int(line.split()[1]) / 1000 for line in lines if line.startswith("RssAnon:")), 0.0)
+
+
 def child(case: str, folder: str, every: str) -> None:
     """Solve a case with a checkpoint in a folder, if it has a name, and say what happens, a line each."""
 
     def say(**what: Any) -> None:
-        print(json.dumps({**what, "at": time.monotonic(), "busy": time.process_time()}), flush=True)
+        told = {**what, "at": time.monotonic(), "busy": time.process_time(), "held": held()}
+        print(json.dumps(told), flush=True)
 
     telling(case, say, **({"checkpoint": folder, "checkpoint_seconds": float(every)} if folder else {}))
 
@@ -206,6 +219,14 @@ def cost(case: str, times: int) -> dict[str, float]:
     return {**dict(zip(("process", "main_thread", "clock"), shares, strict=True)), "seconds": round(plain[0], 2)}
 
 
+def memory(case: str) -> dict[str, list[int]]:
+    """Megabytes that are held at most, and in the end."""
+    with tempfile.TemporaryDirectory() as name:
+        runs = {what: elsewhere(case, folder, 60.0)[0] for what, folder in (("plain", ""), ("kept", name + "/a"))}
+    held = {what: [one["held"] for one in said] for what, said in runs.items()}
+    return {what: [round(max(every)), round(every[-1])] for what, every in held.items()}
+
+
 def main() -> int:
     """Kill, go on, compare; the exit status says whether anything was different, or more than a layer was lost."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
@@ -213,6 +234,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", action="append", choices=list(ALL), help="a case, instead of all; may be repeated")
     parser.add_argument("--cost", action="store_true", help="compare times instead, by default of two large games")
+    parser.add_argument("--memory", action="store_true", help="measure what memory is held instead")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.add_argument("--child", nargs=3, metavar=("CASE", "DIR", "EVERY"), help=argparse.SUPPRESS)
     asked = parser.parse_args()
@@ -224,6 +246,10 @@ def main() -> int:
         result = {case: cost(case, asked.times) for case in asked.only or ["yahtzee", "konijnenhokken-race"]}
         print(json.dumps(result) if asked.json else result)
         return int(max(one["process"] for one in result.values()) > 0.05)
+    if asked.memory:
+        result = {case: memory(case) for case in asked.only or LARGE if case != "certificate"}
+        print(json.dumps(result) if asked.json else result)
+        return 0
     rng = random.Random(asked.seed)
     whole: dict[str, Said] = {}
     kills = different = most = 0
