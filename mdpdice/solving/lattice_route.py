@@ -149,13 +149,10 @@ def certified(layers: Layers, values: Floats, made: Provenance, run: Run, epsilo
 
     stored = np.where(layers.reached, values, np.nan)
     verdict = certify_lattice(layers, stored, epsilon, *_verified(layers, stored, run))
-    return Solution(
-        GridValues(layers, stored, verdict.widths, made.sense),
-        Status.UNCERTIFIED if verdict.reason else Status.CERTIFIED,
-        attrs.evolve(made, seconds=time.perf_counter() - started),
-        verdict.width,
-        verdict.reason,
-    )
+    status = Status.UNCERTIFIED if verdict.reason else Status.CERTIFIED
+    made = attrs.evolve(made, seconds=time.perf_counter() - started)
+    table = GridValues(layers, stored, verdict.widths, made.sense)
+    return Solution(table, status, made, verdict.width, verdict.reason)
 
 
 def _verified(layers: Layers, stored: Floats, run: Run) -> tuple[Callable[[], None], Found | None]:
