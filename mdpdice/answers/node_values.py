@@ -7,6 +7,7 @@ from typing import Any
 
 import attrs
 
+from mdpdice.answers.passed_on import PassedOn
 from mdpdice.errors import GameError, HorizonRangeError
 from mdpdice.networks.network import Floats, Ints, Kind, Network
 
@@ -39,30 +40,16 @@ class NodeValues:
     choice: Ints  # -1 without a decision
     exact: Sequence[Sequence[Any]] | None = None  # rows of `Fraction`; infinite values are floats
 
-    @property
-    def digest(self) -> str:
-        """Digest of the network."""
-        return self.network.digest
+    digest = PassedOn[str]("network.digest", "Digest of the network.")
 
     @property
     def start(self) -> Any:
         """State where a play starts."""
         return self.network.state_of(self.network.start)
 
-    @property
-    def n_states(self) -> int:
-        """Number of states."""
-        return self.network.n_states
-
-    @property
-    def n_edges(self) -> int:
-        """Number of edges."""
-        return self.network.n_edges
-
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """What was repaired while the network was made."""
-        return self.network.warnings
+    n_states = PassedOn[int]("network.n_states", "Number of states.")
+    n_edges = PassedOn[int]("network.n_edges", "Number of edges.")
+    warnings = PassedOn[tuple[str, ...]]("network.warnings", "What was repaired while the network was made.")
 
     def nearest(self, state: Hashable) -> list[Any]:
         """States that are like one that does not exist."""
