@@ -145,13 +145,10 @@ def certified(layers: Layers, values: Floats, made: Provenance, run: Run, epsilo
     from mdpdice.certification.lattice_verdict import certify_lattice  # numba: kept answers do without
 
     verdict = certify_lattice(layers, values, epsilon, *_verified(layers, values, run))
-    return Solution(
-        GridValues(layers, values, verdict.widths, made.sense),
-        Status.UNCERTIFIED if verdict.reason else Status.CERTIFIED,
-        attrs.evolve(made, seconds=time.perf_counter() - started),
-        verdict.width,
-        verdict.reason,
-    )
+    status = Status.UNCERTIFIED if verdict.reason else Status.CERTIFIED
+    made = attrs.evolve(made, seconds=time.perf_counter() - started)
+    table = GridValues(layers, values, verdict.widths, made.sense)
+    return Solution(table, status, made, verdict.width, verdict.reason)
 
 
 def _verified(layers: Layers, stored: Floats, run: Run) -> tuple[Callable[[], None], Found | None]:
