@@ -46,11 +46,11 @@ def read_where(texts: Sequence[str]) -> dict[str, Any]:
 class _Desk:
     """What the kinds of pictures have in common: the network, its solution, and options that are checked."""
 
-    def __init__(self, case: Case, solver: str, wishes: SimpleNamespace, *, whole: bool) -> None:
+    def __init__(self, case: Case, solver: str, wishes: SimpleNamespace, kind: str) -> None:
         self.case, self.solver, self.wishes = case, solver, wishes
         # A solver that takes the game itself has no network to draw.
         solver_of(solver)
-        self.whole = whole
+        self.whole, self.from_kept = kind in _WHOLE, kind != "convergence"
         self._solution: mdpdice.Solution | None = None
         self._explored: mdpdice.Network | None = None
 
@@ -58,7 +58,9 @@ class _Desk:
     def network(self) -> mdpdice.Network:
         """The network of the game; of one whose grid is too large for that, the states that are drawn."""
         case, solver, lattice = self.case, self.solver, None
-        solved = None if self.whole else case.kept(solver, network=True)
+        solved = case.kept(solver, network=True) if self.from_kept else None
+        if self.whole and solved is not None and solved.lattice is not None:
+            solved = None
         if solved is None and not self.whole and solver == "auto":
             lattice, large = compiled(case, case.objective)
             if lattice is not None and large is not None:
@@ -293,7 +295,7 @@ def plot(case: Case, kind: str, path: str, solver: str, **wishes: Any) -> Answer
         wishes["title"] = " ".join([case.name, *case.pairs])
     if wishes["steps_left"] is not None and case.horizon is None:
         raise click.UsageError("--steps-left goes with --horizon")
-    desk = _Desk(case, solver, SimpleNamespace(**wishes), whole=kind in _WHOLE)
+    desk = _Desk(case, solver, SimpleNamespace(**wishes), kind)
     picture = _DRAWN[kind](desk)
     mdpdice.plots.save_picture(picture, path)
     return Answer({**case.data(), "kind": kind, "file": path}, [f"{path}: {KINDS[kind].partition(';')[0]}"])

@@ -158,6 +158,9 @@ class Lattice:
         """Core nodes where nature picks a distribution: decisions inside an option or a roll, shape (N,)."""
         inside = ((self.kind == Kind.MAX) | (self.kind == Kind.MIN)) & (self.node_state < 0)
         inside[self.dst[np.repeat(self.switch, np.diff(self.indptr))]] = False
+        for node in np.flatnonzero(inside).tolist():
+            # Decisions that an objective made have no state either.
+            inside[node] = self.actions[self.first_action(node)] == "die 1"
         return cast("Bools", inside)
 
     @property

@@ -59,8 +59,12 @@ class Names:
 
     @cached_property
     def nature(self) -> Bools:
-        """Where nature picks a distribution (see `mdpdice.uncertain`): decisions without a state, shape (N,)."""
-        return self.decides & (self.node_state < 0) & (len(self.states) > 0)
+        """Where nature picks a distribution (see `mdpdice.uncertain`): decisions of ``"die 1"``, shape (N,)."""
+        found, named = self.decides & (self.node_state < 0), len(self.actions) == self._action_start[-1]
+        for node in np.flatnonzero(found).tolist():
+            # Decisions that an objective made have no state either.
+            found[node] = named and self.actions[self._action_start[node]] == "die 1"
+        return found
 
     def edges(self, node: int) -> range:
         """Edges of a node."""

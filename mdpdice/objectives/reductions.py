@@ -274,10 +274,7 @@ def unroll(network: Network) -> Lowering | None:
 
 
 def one_view(model: M) -> M:
-    """Return the model as the player who starts sees it: node ``N + i`` is node ``i`` where the other one is to move.
-
-    Rewards and payoffs are those of node ``i``.
-    """
+    """Return the model as the player who starts sees it: node ``N + i`` is node ``i`` with the other one to move."""
     n, e, passing = model.n_nodes, model.n_edges, model.sign < 0
     own = ("switch", "guard", "update") if isinstance(model, Lattice) else ("step",)
     fields = ("weight", "numerator", "reward", "payoff", *own)

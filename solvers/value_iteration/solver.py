@@ -177,16 +177,15 @@ class _Blocks:
 
 
 def _stationary(problem: Network, run: Run, max_sweeps: int) -> Candidate:
-    quick = None
-    if not run.checkpoint:
-        quick = modified_policy_iteration.propose(problem, run, max_sweeps)
-        if quick is not None:
-            if quick[1] or quick[0].iterations >= max_sweeps:
-                return _judged(problem, quick[0], run, settled=quick[1])
-            max_sweeps -= quick[0].iterations
-        found = newton.propose(problem, run)
-        if found is not None and found[1] <= run.tolerance and found[0].iterations <= max_sweeps:
-            return found[0]
+    # What is quick keeps no checkpoint; after a stop it is done again.
+    quick = modified_policy_iteration.propose(problem, run, max_sweeps)
+    if quick is not None:
+        if quick[1] or quick[0].iterations >= max_sweeps:
+            return _judged(problem, quick[0], run, settled=quick[1])
+        max_sweeps -= quick[0].iterations
+    found = newton.propose(problem, run)
+    if found is not None and found[1] <= run.tolerance and found[0].iterations <= max_sweeps:
+        return found[0]
     blocks = _Blocks(problem, run, max_sweeps)
     # Everything until the end is in the order of the sweeps, which then read memory in one direction.
     order = blocks.renumber()

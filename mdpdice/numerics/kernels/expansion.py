@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mdpdice.numerics.kernels.bellman import CHANCE, Bools, Floats, Ints, Kinds, njit
+from mdpdice.numerics.kernels.bellman import CHANCE, Bools, Floats, Ints, Kinds, brief
 
 DONE, PAUSED, FULL, OUTSIDE_RANGE, FORBIDDEN_CHANCE, UNDEFINED_GUARD, UNDEFINED_REWARD, DEAD_END = range(8)
 """How `discover` comes back: what it met."""
@@ -32,7 +32,7 @@ DONE, PAUSED, FULL, OUTSIDE_RANGE, FORBIDDEN_CHANCE, UNDEFINED_GUARD, UNDEFINED_
 POSITION, FOUND, ENDS, ROWS, EDGES, OPTIONS, BAD_EDGE, BAD_OPTION = range(8)
 
 
-@njit
+@brief
 def discover(
     kind: Kinds, switch: Bools, indptr: Ints, dst: Ints, guard: Ints, update: Ints, reward: Ints,
     payoff: Ints, slot: Ints, ends_here: Bools, single: Bools, guard_table: Kinds, target_table: Ints,
@@ -160,7 +160,7 @@ def discover(
     return result
 
 
-@njit
+@brief
 def fill(
     kind: Kinds, indptr: Ints, dst: Ints, weight: Floats, numerator: Ints, sign: Ints, guard: Ints,
     update: Ints, reward: Ints, slot: Ints, ends_here: Bools, single: Bools, switch: Bools, action: Ints,
