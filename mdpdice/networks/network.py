@@ -182,9 +182,10 @@ class Network(Names):
 
     def fixed(self, number: int) -> Network:
         """Return the network in which nature picks ``"die {number}"`` every time; see `mdpdice.uncertain`."""
-        kept = ~self.nature[self.source]
-        kept[[self.edge_of(node, f"die {number}") for node in np.flatnonzero(self.nature).tolist()]] = True
-        return self.keep_edges(np.flatnonzero(kept))
+        others = np.flatnonzero(~self.nature[self.source])
+        picked = [self.edge_of(node, f"die {number}") for node in np.flatnonzero(self.nature).tolist()]
+        changed = {"kind": np.where(self.nature, Kind.CHANCE, self.kind), "actions": actions_of(self, others)}
+        return self.keep_edges(np.union1d(others, picked).astype(np.int64), **changed)
 
     # --- exact numbers ------------------------------------------------------
 

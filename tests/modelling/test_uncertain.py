@@ -100,6 +100,12 @@ def test_one_distribution_is_a_roll_and_each_is_worth_no_less():
     each = [solve(network.fixed(number)).value() for number in (1, 2)]
     assert each == pytest.approx([OPTIMUM, solve(pig(LOADED)).value()], abs=1e-11)
     assert min(each) >= PIG - 1e-11
+    assert not network.fixed(2).two_player
+    late_loaded = explore(late()).fixed(2)
+    for left in range(4):  # what nature does is no decision there, either
+        wanted = late_worth(left, 1, dice=(LOADED,))
+        assert solve(late_loaded, horizon=left, solver="exact").exact() == wanted
+    assert solve(explore(race("mover")).fixed(1)).value() == pytest.approx(raced("mover", (BETTER,)), abs=1e-9)
     with pytest.raises(UnknownStateError, match="die 3"):
         network.fixed(3)
 
@@ -339,7 +345,7 @@ def late(discount=1):
     return Game.of(start="s", node=node, discount=discount)
 
 
-def late_worth(left, discount):
+def late_worth(left, discount, dice=(d6, LOADED)):
     """Value of `late` with some decisions left."""
 
     def mean(dist, of):
@@ -350,12 +356,12 @@ def late_worth(left, discount):
         if state == "q":
             return mean(d6, lambda k: value(k, left, first))
         if state == "s":
-            return min(mean(dist, lambda k: value(k if k < 3 else "q", left, first)) for dist in (d6, LOADED))
+            return min(mean(dist, lambda k: value(k if k < 3 else "q", left, first)) for dist in dice)
         if state >= 8:
             return Fraction(state)
         if left == 0:
             return Fraction(0)
-        on = min(mean(dist, lambda k: value("s" if k == 1 else state + k, left - 1, False)) for dist in (d6, LOADED))
+        on = min(mean(dist, lambda k: value("s" if k == 1 else state + k, left - 1, False)) for dist in dice)
         return (1 if first else discount) * max(Fraction(state), on - Fraction(1, 3))
 
     return value("s", left, True)
@@ -426,7 +432,7 @@ def race(against):
     return Game.of(start=(0, 0, 0, True), node=node, total=1)
 
 
-def raced(against):
+def raced(against, dice=(BETTER, WORSE)):
     """Chance of the starter, by iterating over all states as the starter sees them."""
     states = list(itertools.product(range(GOAL), range(GOAL), range(GOAL), (True, False)))
     index = {state: at for at, state in enumerate(states)}
@@ -445,7 +451,7 @@ def raced(against):
                 * (known(mine, theirs, turn + k, starter) if k else known(theirs, mine, 0, not starter))
                 for k, weight in dist.items()
             )
-            for dist in (BETTER, WORSE)
+            for dist in dice
         ]  # fmt: skip
         low = {"mover": starter, "other": not starter, "starter": True}[against]
         best = min(rolls) if low else max(rolls)
