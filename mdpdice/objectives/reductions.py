@@ -276,11 +276,12 @@ def unroll(network: Network) -> Lowering | None:
 def one_view(model: M) -> M:
     """Return the model as the player who starts sees it: node ``N + i`` is node ``i`` with the other one to move."""
     n, e, passing = model.n_nodes, model.n_edges, model.sign < 0
-    own = ("switch", "guard", "update") if isinstance(model, Lattice) else ("step",)
+    own: tuple[str, ...] = ("switch", "guard", "update") if isinstance(model, Lattice) else ("step",)
     fields = ("weight", "numerator", "reward", "payoff", *own)
+    twice: dict[str, Any] = {name: np.tile(getattr(model, name), 2) for name in fields}
     return attrs.evolve(
         model,
-        **{name: np.tile(getattr(model, name), 2) for name in fields},
+        **twice,
         kind=np.concatenate((model.kind, _OTHER_SIDE[model.kind])),
         indptr=np.concatenate((model.indptr, e + model.indptr[1:])),
         dst=np.concatenate((model.dst + n * passing, model.dst + n * ~passing)),
