@@ -8,7 +8,7 @@ from mdpdice.errors import GameError
 from mdpdice.modelling.counters import Counter, Flags, Update, axes
 from mdpdice.modelling.expressions import as_expr
 from mdpdice.modelling.game import A, Game, S
-from mdpdice.modelling.nodes import Chance, Conditional, Decide, End, Go, Unavailable, end, pass_to, when
+from mdpdice.modelling.nodes import Chance, Conditional, Decide, End, Go, Unavailable, Uncertain, end, pass_to, when
 
 
 def race(turn: Game[S, A] | type[Game[S, A]], target: int) -> Game[S, A]:
@@ -75,6 +75,8 @@ class _Race(Game[Any, Any]):
                 return node
             case Chance() if not paid:
                 return Chance(node.dist, tuple(map(self._raced, node.edges)), 0)
+            case Uncertain():
+                return Uncertain(tuple(map(self._raced, node.options)), node.against)
             case Conditional():
                 return Conditional(node.cond, self._raced(node.then), self._raced(node.otherwise))
             case Decide():

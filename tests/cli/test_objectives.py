@@ -287,7 +287,7 @@ def test_averages_that_are_not_said(run, args, words):
 def test_the_shell_completes():
     assert completed("solve", "pig-turn", "--objective", "") == [
         "total", "discounted:", "horizon:", "payoff-at-least:", "payoff-at-most:", "cvar:", "quantile:",
-        "average", "reach:", "until-reward:",
+        "average", "reach:", "until-reward:", "win-within:",
     ]  # fmt: skip
     assert completed("evaluate", "pig-turn", "--objective", "r") == ["reach:"]
     assert completed("solve", "pig-turn", "--sense", "m") == ["max", "min"]
