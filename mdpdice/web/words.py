@@ -5,14 +5,18 @@ A number in them may be ``{"e": 5}``, the expression of that number, and ``{"s":
 
 from __future__ import annotations
 
+import functools
 import json
-from collections.abc import Hashable, Iterator, Sequence
+import operator
+from collections import Counter as Multiset
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from mdpdice.looks import Act, Dice, Look, Rolled, Text, spoken
+from mdpdice.errors import GameError
+from mdpdice.looks import Act, Dice, Look, Part, Rolled, Text, spoken
 from mdpdice.looks.text import phrase
 from mdpdice.modelling.expressions import Expr
 from mdpdice.modelling.game import Conditional, End
@@ -38,6 +42,10 @@ class Words:
         self.lists: dict[str, list[Any]] = {}
         self.known: dict[str, dict[Hashable, int]] = {}
         self._classes: dict[Any, Any] = {}
+        self._plain = Multiset[Any]()
+        self._parts: dict[Any, int] = {}
+        self._acts: dict[Any, int] = {}
+        self._heards: dict[Any, int] = {}
         self._texts: dict[Any, int] = {}
         self._dice: dict[int, str] = {}  # by identity: those of a throw are made once
         self.put("variants", "[]", [])
@@ -60,7 +68,7 @@ class Words:
         if (dice := self._dice.get(id(seen))) is None:
             dice = self._dice[id(seen)] = str(seen) if seen else ""
         plain = isinstance(text, str) or not any(isinstance(piece, Expr) for piece in text)
-        key = (spoken(text, {}), dice) if plain else None
+        key = (text if isinstance(text, str) else spoken(text, {}), dice) if plain else None
         if key in self._texts:
             return self._texts[key]
         said: list[Any] = []
@@ -81,14 +89,25 @@ class Words:
 
     def part(self, part: Any, seen: Rolled | None) -> int:
         """Return the number of a part; dice that show what was thrown stand for any throw."""
+        given = _values_of(type(part))(part)
+        thrown = seen is not None and isinstance(part, Dice) and part.faces == seen.faces
+        key: Any = type(part), thrown, given, tuple(map(type, given))  # 1 and True are equal in Python
+        try:
+            if key in self._parts:
+                return self._parts[key]
+        except (GameError, TypeError):  # expressions and lists are no keys
+            key = None
         fields = attrs.asdict(part, recurse=False)
         if isinstance(part, Dice):
-            names, thrown = [die.name for die in part.dice], seen is not None and part.faces == seen.faces
-            fields["dice"] = names if any(names) and not thrown else []
+            named = [die.name for die in part.dice]
+            fields["dice"] = named if any(named) and not thrown else []
             fields["faces"] = SEEN if thrown else [face_data(face) for face in part.faces]
         told = {name: self.text(one) if name == "text" else self._values(one) for name, one in fields.items()}
         data = {"kind": type(part).__name__.lower(), **told}
-        return self.put("parts", json.dumps(data), data)
+        number = self.put("parts", json.dumps(data), data)
+        if key:
+            self._parts[key] = number
+        return number
 
     def _values(self, value: Any) -> Any:
         if isinstance(value, tuple | list):
@@ -101,22 +120,26 @@ class Words:
 
         `arrivals` are the throws and outcomes that lead there; `bare`: play comes there without dice, too.
         """
-        ends_of = (*arrivals[:1], *arrivals[-1:])
-        plain = [_faces(self.look.table(core))] if bare or not arrivals else []
-        lying = [_faces(self.look.table(core, seen)) for seen in self._some(ends_of)]
-        same = all(one == (plain + lying)[0] for one in lying)
+        rolls = list(self._some((*arrivals[:1], *arrivals[-1:])))
+        lying = [self.look.table(core, seen) for seen in rolls]
+        plain = self.look.table(core) if bare or not arrivals else None
+        faces = [_faces(parts) for parts in ([] if plain is None else [plain]) + lying]
+        same = all(one == faces[0] for one in faces)
 
-        def say(seen: Rolled | None) -> int:
-            parts = self.look.table(core, seen)
+        def say(seen: Rolled | None, parts: Sequence[Part]) -> int:
             return self.put("tables", tuple(self.part(one, None if same else seen) for one in parts))
 
-        ends = {say(seen) for seen in self._some(ends_of)}
-        if not plain and len(ends) == 1:
+        ends = set(map(say, rolls, lying))
+        if plain is None and len(ends) == 1:
             return ends.pop(), 0
-        usual = say(None)
+        usual = say(None, self.look.table(core) if plain is None else plain)
         if not ends - {usual}:
             return usual, 0
-        found = [[throw, outcome, self._rolls(throw, outcome, say)] for throw, outcome in arrivals]
+
+        def told(seen: Rolled) -> int:
+            return say(seen, self.look.table(core, seen))
+
+        found = [[throw, outcome, self._rolls(throw, outcome, told)] for throw, outcome in arrivals]
         return usual, self.put("variants", json.dumps(found), found)
 
     # --- what is done and what happens --------------------------------------------------------------
@@ -129,10 +152,18 @@ class Words:
             return self.put("menus", tuple(map(self._act, acts)))
 
         usual, found = say(None), []
-        some = arrivals[:: len(arrivals) // 8 + 1]
-        for throw, outcome in arrivals if any(say(seen) != usual for seen in self._some(some)) else ():
-            # What is said alike without dice, of two states, is said alike with them: such states differ in scores.
-            # Of the first ones this is looked at.
+
+        # What is said alike without dice, of two states, is said alike with them: such states differ in scores.
+        # Of the first ones this is looked at.
+        def differs(arrival: tuple[int, int]) -> bool:
+            times, rolls = self._classes.get((usual, *arrival), (self._plain[usual, *arrival], []))
+            if times > 1:
+                return rolls not in ([], [usual])
+            other = any(say(seen) != usual for seen in self._some([arrival]))
+            self._plain[usual, *arrival] += not other
+            return other
+
+        for throw, outcome in arrivals if any(map(differs, arrivals[:: len(arrivals) // 8 + 1])) else ():
             key: tuple[Any, ...] = (usual, throw, outcome)
             times, rolls = self._classes.get(key, (0, None))
             if times < 2:
@@ -145,8 +176,13 @@ class Words:
         return usual, self.put("variants", json.dumps(found), found)
 
     def _act(self, act: Act) -> int:
-        tap = act.tap and [act.tap[0], [list(places) for places in act.tap[1]]]
-        return self.put("acts", (words := self.text(act.words), act.tap), [words, tap])
+        key = (act.words, act.tap) if isinstance(act.words, str) else None
+        if (number := self._acts.get(key)) is None:
+            words, tap = self.text(act.words), act.tap and [act.tap[0], [list(places) for places in act.tap[1]]]
+            number = self.put("acts", (words, act.tap), [words, tap])
+            if key:
+                self._acts[key] = number
+        return number
 
     def _some(self, arrivals: Sequence[tuple[int, int]]) -> Iterator[Rolled]:
         """Yield the first and the last roll of outcomes."""
@@ -163,9 +199,15 @@ class Words:
 
     def heard(self, core: Any, throw: int, edges: Sequence[Any]) -> int:
         """Return what is said of the outcomes of a throw, where they lose something and where not."""
-        each = enumerate(losses(edge, self.rules) for edge in edges)
-        found = [[self._heard(core, throw, at, one) if one in may else -1 for one in (False, True)] for at, may in each]
-        return self.put("heard", json.dumps(found), found)
+        may = tuple(frozenset(losses(edge, self.rules)) for edge in edges)
+        key = throw, may, None if type(self.look).heard is Look.heard else core  # a look may say it by the state
+        if key not in self._heards:
+            both = (False, True)
+            each = [
+                [self._heard(core, throw, at, one) if one in may[at] else -1 for one in both] for at in range(len(may))
+            ]
+            self._heards[key] = self.put("heard", json.dumps(each), each)
+        return self._heards[key]
 
     def _heard(self, core: Any, throw: int, at: int, lost: bool) -> Any:
         made = self.rules.throws[throw]
@@ -192,6 +234,11 @@ class Words:
             return self.text(text.partition(";")[0] if isinstance(text, str) else text)
         except Exception:  # noqa: BLE001 - a look may need an action, and the end of a state on its own has none
             return -1
+
+
+@functools.cache
+def _values_of(kind: type) -> Callable[[Part], tuple[Any, ...]]:
+    return operator.attrgetter(*(field.name for field in attrs.fields(kind)))
 
 
 def _faces(parts: Sequence[Any]) -> list[tuple[Any, ...]]:
