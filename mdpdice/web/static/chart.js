@@ -6,10 +6,7 @@ import { scrolled } from "./story.js";
 
 /** @import { Distribution, MapChart, TableChart } from "./types.js" */
 
-const LEFT = 40;
-const RIGHT = 320;
-const LEVEL = 204;
-const HEIGHT = 240;
+const [LEFT, RIGHT, LEVEL, HEIGHT] = [40, 320, 204, 240];
 const BARS = 40;
 const ANCHORS = ["start", "middle", "end"];
 
@@ -29,10 +26,8 @@ export function drawChart(chart) {
 function drawMap({ title, x, y, cells, names, at }) {
   const [wide, high] = [(RIGHT - LEFT) / x.values.length, LEVEL / y.values.length];
   const top = (/** @type {number} */ row) => LEVEL - (row + 1) * high;
-  const drawn = cells.flatMap((row, up) => runsOf(row).map(([choice, from, to]) => {
-    const size = { x: LEFT + from * wide, y: top(up), width: (to - from) * wide + 0.2, height: high + 0.2 };
-    return svg(`rect.area-${choice % 4}`, size);
-  }));
+  const drawn = cells.flatMap((row, up) => runsOf(row).map(([choice, from, to]) => svg(`rect.area-${choice % 4}`,
+    { x: LEFT + from * wide, y: top(up), width: (to - from) * wide + 0.2, height: high + 0.2 })));
   const here = at && names[cells[at[1]]?.[at[0]] ?? -1];
   const said = at && here ? `Here: ${x.label} ${x.values[at[0]]}, ${y.label} ${y.values[at[1]]}: ${here}.` : "";
   if (at) drawn.push(svg("circle.here", { cx: LEFT + (at[0] + 0.5) * wide, cy: top(at[1]) + high / 2, r: 6 }));
@@ -47,14 +42,8 @@ function drawMap({ title, x, y, cells, names, at }) {
 /** Runs of equal choices in a row: choice, from, to.
  * @param {(number | null)[]} row @returns {[number, number, number][]} */
 function runsOf(row) {
-  /** @type {[number, number, number][]} */
-  const runs = [];
-  row.forEach((choice, at) => {
-    const last = runs.at(-1);
-    if (last && last[0] === choice && last[2] === at) last[2] = at + 1;
-    else if (choice !== null) runs.push([choice, at, at + 1]);
-  });
-  return runs;
+  const ends = [...row.keys()].filter((at) => row[at] !== row[at + 1]);
+  return ends.flatMap((end, i) => (row[end] === null ? [] : [[row[end], (ends[i - 1] ?? -1) + 1, end + 1]]));
 }
 
 /** Chances of the final score, in a few bars, and where the mean is. @param {Distribution} distribution */
@@ -66,24 +55,19 @@ export function drawDistribution({ totals, chances, mean }) {
   totals.forEach((total, i) => (heights[Math.min(count - 1, Math.floor(across(total) * count))] += chances[i]));
   const wide = (RIGHT - LEFT) / count;
   const tall = (LEVEL - 8) / Math.max(...heights);
-  const bars = heights.map((height, i) => {
-    const size = { x: LEFT + i * wide, y: LEVEL - height * tall, width: Math.max(1, wide - 1), height: height * tall };
-    return svg("rect.area-0", size);
-  });
+  const bars = heights.map((height, i) => svg("rect.area-0",
+    { x: LEFT + i * wide, y: LEVEL - height * tall, width: Math.max(1, wide - 1), height: height * tall }));
   const middle = LEFT + across(mean) * (RIGHT - LEFT);
-  const [few, many] = [0.1, 0.9].map((share) => shownNumber(quantile(totals, chances, share)));
+  const order = [...totals.keys()].sort((a, b) => totals[a] - totals[b]);
+  const [few, many] = [0.1, 0.9].map((share) => {
+    let sum = 0;
+    return shownNumber(totals[order.find((i) => (sum += chances[i]) >= share) ?? order[order.length - 1]]);
+  });
   const title = "The final score from here, by the best play";
   const said = `Mean ${shownNumber(mean)}; four in five plays end between ${few} and ${many}.`;
   const line = svg("line.mean", { x1: middle, x2: middle, y1: 0, y2: LEVEL });
   const picture = drawSvg(`${title}. ${said}`, ...bars, line, ...axes("final score", [low, high], "", []));
   return el("figure", el("figcaption", title), picture, el("p.said", said));
-}
-
-/** @param {number[]} totals @param {number[]} chances @param {number} share */
-function quantile(totals, chances, share) {
-  const order = [...totals.keys()].sort((a, b) => totals[a] - totals[b]);
-  let sum = 0;
-  return totals[order.find((i) => (sum += chances[i]) >= share) ?? order[order.length - 1]];
 }
 
 /** Axes with the first, the middle and the last value.
@@ -103,6 +87,5 @@ function axes(across, xs, up, ys) {
 }
 
 /** @param {string} text @param {...Node} inside */
-function drawSvg(text, ...inside) {
-  return svg("svg.chart", { viewBox: `0 0 ${RIGHT + 8} ${HEIGHT}`, role: "img", "aria-label": text }, ...inside);
-}
+const drawSvg = (text, ...inside) =>
+  svg("svg.chart", { viewBox: `0 0 ${RIGHT + 8} ${HEIGHT}`, role: "img", "aria-label": text }, ...inside);

@@ -7,8 +7,7 @@ import { pictureOfFace } from "./dice.js";
 /** @import { Advice, Face, View } from "./types.js" */
 /** @import { Taps } from "./taps.js" */
 /** Choices up to which all are listed; of more, those that are not tapped on the table, and the best. */
-const ALL = 9;
-const BEST = 5;
+const [ALL, BEST] = [9, 5];
 
 /** @param {View} view @param {Taps} taps @param {Advice[] | null} advice @param {(i: number) => void} choose */
 export function drawChoices(view, taps, advice, choose) {
@@ -25,20 +24,17 @@ export function drawChoices(view, taps, advice, choose) {
   const drawn = (i) => {
     const { words, pays } = view.actions[i];
     const key = listed.indexOf(i) + 1;
+    const chances = Object.entries(advice?.[i].goals ?? {});
+    const goals = chances.map(([name, part]) => `${name}: ${shownNumber(part, true)}`).join(" · ");
     const kind = `.choice${advice?.[i].best ? ".best" : ""}${meant.includes(i) ? ".meant" : ""}`;
     return el("li", button(kind, `choice ${i}`, () => choose(i), key > 0 && { "data-number": key },
       key > 0 && key <= ALL && el("kbd", { "aria-hidden": "true" }, key),
-      el("span.words", words, pays && !words.includes(`${pays}`) ? el("span.pays", ` ${signed(pays)}`) : null),
-      ...(advice ? drawAdvice(advice[i], worst, view.total === 1) : [])), advice && drawGoals(advice[i]));
+      el("span.words", words, pays && !words.includes(`${pays}`) ? el("span.pays", ` ${pays > 0 ? "+" : ""}${shownNumber(pays)}`) : null),
+      ...(advice ? drawAdvice(advice[i], worst, view.total === 1) : [])), goals && el("p.goals", goals));
   };
   return el("div", el("p.hint", hintFor(view, taps)), el("ul.choices", ...listed.map(drawn)),
     others.length > 0 && el("details.others", el("summary", counted(others.length, "other choice")),
       el("ul.choices", ...others.map(drawn))));
-}
-
-/** @param {number} pays */
-function signed(pays) {
-  return `${pays > 0 ? "+" : ""}${shownNumber(pays)}`;
 }
 
 /** @param {View} view @param {Taps} taps */
@@ -59,12 +55,6 @@ function drawAdvice({ value, loss, best }, worst, chance) {
   ];
 }
 
-/** @param {Advice} advice */
-function drawGoals({ goals }) {
-  if (!goals) return null;
-  return el("p.goals", Object.entries(goals).map(([name, part]) => `${name}: ${shownNumber(part, true)}`).join(" · "));
-}
-
 /** Real dice thrown beside the screen: one tap for a throw, or a tap for every die.
  * @param {View} view @param {Face[]} tapped @param {(tapped: Face[]) => void} tap
  * @param {(outcome: number | Face[]) => void} roll */
@@ -78,12 +68,10 @@ export function drawOwnDice(view, tapped, tap, roll) {
   }
   const next = view.dice[tapped.length];
   const which = next && `${tapped.length + 1} of ${view.dice.length}${next.name ? `, ${next.name}` : ""}`;
-  const thrown = view.dice.map(({ name }, at) => {
-    const there = at < tapped.length;
-    const said = { role: "img", "aria-label": tapped[at] ?? "not yet thrown" };
-    const caption = name && el("span.caption", name);
-    return el("li", el(`span.place.die${there ? "" : ".unthrown"}`, said, pictureOfFace(tapped[at] ?? "?"), caption));
-  });
+  const thrown = view.dice.map(({ name }, at) => el("li",
+    el(`span.place.die${at < tapped.length ? "" : ".unthrown"}`,
+      { role: "img", "aria-label": tapped[at] ?? "not yet thrown" },
+      pictureOfFace(tapped[at] ?? "?"), name && el("span.caption", name))));
   const faces = (next?.faces ?? []).map((face, at) =>
     el("li", button(".place.die.tappable", `face ${at}`, () => tap([...tapped, face]),
       { "aria-label": `threw ${face}`, "data-number": face }, pictureOfFace(face))));

@@ -5,7 +5,7 @@ import { Model } from "./evaluate.js";
 import { Future } from "./future.js";
 import { Chance32, Play, Throws, shown } from "./match.js";
 
-/** @import { Decision, Engine, PlayEvent, Start, View } from "./types.js" */
+/** @import { Advice, Decision, Engine, PlayEvent, Start, View } from "./types.js" */
 
 const LISTED = 36; // rolls that are offered one by one; more are tapped in die by die
 const [MOST_SEATS, MOST_ROUNDS] = [4, 100];
@@ -33,6 +33,7 @@ class FileEngine {
     this.two = Boolean(this.data.two);
     this.future = new Future(model, !this.two);
     this.turn = 0;
+    this.advised = { turn: -1, rows: /** @type {Advice[]} */ ([]) };
     this.chance = new Chance32(1);
     /** @type {Start} */
     this.asked = { game: this.data.about.game, parameters: {}, seats: ["human"], rounds: 1, dice: "drawn", seed: 1 };
@@ -78,6 +79,7 @@ class FileEngine {
     this.asked = { ...this.asked, ...asked, seats, seed };
     this.chance = new Chance32(seed);
     this.match = this.fresh();
+    this.turn++;
     this.future.prepare();
     return this.deal();
   }
@@ -147,9 +149,10 @@ class FileEngine {
 
   /** Let the next unfinished seat play; false: there is none. */
   pass() {
-    const next = this.plays.map((_, i) => (this.match.current + i + 1) % this.plays.length).find((i) => !this.plays[i].now.over);
-    if (next === undefined || next === this.match.current) return false;
-    this.match.current = next;
+    const { plays, match } = this;
+    const next = plays.map((_, i) => (match.current + i + 1) % plays.length).find((i) => !plays[i].now.over);
+    if (next === undefined || next === match.current) return false;
+    match.current = next;
     return true;
   }
 
@@ -269,18 +272,10 @@ class FileEngine {
       const points = part.kind === "boxes" && match.brought[part.seat ?? play.mover][part.label];
       return points ? { ...part, points: part.names?.map((_, at) => points[at] ?? null) } : part;
     });
+    const { game, title, chance } = about;
     return {
-      turn,
-      game: about.game,
-      title: about.title,
-      sense,
-      total: about.chance ? 1 : null,
-      seats: asked.seats,
-      names: this.names(),
-      round: match.round + 1,
-      rounds: asked.rounds,
-      scores: match.scores,
-      mover: over ? null : play.mover,
+      ...{ turn, game, title, sense, total: chance ? 1 : null, seats: asked.seats, names: this.names() },
+      ...{ round: match.round + 1, rounds: asked.rounds, scores: match.scores, mover: over ? null : play.mover },
       may_undo: this.history.length > 0,
       parts,
       actions: decides ? play.actions().map(({ words, tap, pays }) => ({ words, tap, pays })) : [],
@@ -305,17 +300,19 @@ class FileEngine {
     return { outcomes, dice: null };
   }
 
-  /** What every action is worth. */
+  /** What every action is worth; of one position this is worked out once. */
   async advice() {
-    const { play } = this;
-    if (!play?.deciding) return [];
-    const actions = play.actions();
-    const best = Math.max(...actions.map((one) => one.worth));
-    const sign = this.model.wantsLess(play.now.node) ? -1 : 1;
-    return actions.map(({ words, node, worth }, i) => {
+    const { play, model, turn } = this;
+    if (!play?.deciding || this.advised.turn === turn) return play?.deciding ? this.advised.rows : [];
+    const rated = model.rated(play.now.node, play.now.at);
+    const [best, sign] = [Math.max(...rated.map((one) => one.worth)), model.wantsLess(play.now.node) ? -1 : 1];
+    const rows = play.actions().map(({ words, node }, i) => {
+      const { worth } = rated[i];
       const same = close(best, worth);
       return { i, words, value: sign * worth, loss: same ? 0 : best - worth, best: same, goals: this.goals(node) };
     });
+    this.advised = { turn, rows };
+    return rows;
   }
 
   /** Chances of the goals behind an option. @param {number} node @returns {Record<string, number> | null} */
@@ -376,7 +373,7 @@ class FileEngine {
       const counters = [...at.counters];
       [counters[y.axis], counters[x.axis]] = [down, across];
       try {
-        const options = model.options(node, model.placed(at.state, model.index(counters)));
+        const options = model.rated(node, model.placed(at.state, model.index(counters)));
         if (!options.every(({ worth }) => Number.isFinite(worth))) return null; // play does not come there
         return options.reduce((best, one) => (one.worth > best.worth ? one : best)).place;
       } catch {

@@ -6,8 +6,7 @@ import { CHANCE, DECIDE, END, GO, PASS } from "./evaluate.js";
 /** @import { Model } from "./evaluate.js" */
 /** @import { Part, Tap } from "./types.js" */
 /** @typedef {{throw: number, roll: number} | null} Seen the dice as they lie */
-/** @typedef {{place: number, node: number, worth: number, words: string, tap: Tap | null,
- *   pays: number | null}} Action */
+/** @typedef {{place: number, node: number, words: string, tap: Tap | null, pays: number | null}} Action */
 
 /** Random numbers from 0 to 1: mulberry32, whose state is one whole number. */
 export class Chance32 {
@@ -57,8 +56,7 @@ export class Throws {
 
   /** A roll by the faces of the dice in their order; -1: there is none. @param {(string | number)[]} faces */
   find(faces) {
-    return this.at(faces.map((face, die) =>
-      this.dice[die]?.faces.findIndex((/** @type {string | number} */ one) => String(one) === String(face))));
+    return this.at(faces.map((face, die) => this.dice[die]?.faces.map(String).indexOf(String(face))));
   }
 
   /** A roll, or an outcome where the dice are not known. @param {Chance32} chance */
@@ -100,15 +98,8 @@ export class Play {
     this.model = model;
     this.throws = throws;
     this.seats = seats;
-    this.now = {
-      at: model.start(),
-      node: 0,
-      side: 1,
-      total: 0,
-      seen: /** @type {Seen} */ (null),
-      moved: false,
-      over: /** @type {{payoff: number, words: string} | null} */ (null),
-    };
+    const over = /** @type {{payoff: number, words: string} | null} */ (null);
+    this.now = { at: model.start(), node: 0, side: 1, total: 0, seen: /** @type {Seen} */ (null), moved: false, over };
     this.reach(model.roots[0]);
   }
 
@@ -152,7 +143,8 @@ export class Play {
     }).join("");
   }
 
-  /** What is said of a roll, from a list by the rolls of its outcome, or from one for all. @param {number[]} each @param {Seen} seen */
+  /** What is said of a roll, from a list by the rolls of its outcome, or from one for all.
+   * @param {number[]} each @param {Seen} seen */
   byRoll(each, seen) {
     if (each.length < 2 || !seen) return each[0];
     const { of } = this.model.throws[seen.throw];
@@ -171,7 +163,8 @@ export class Play {
   parts() {
     const { shown: usual, variants, data, table } = this.model;
     const { state } = this.now.at;
-    return [...table(this.variant(usual[state], variants[state]))].map((at) => this.filled(data.parts[at])).filter((part) => part.when);
+    const parts = [...table(this.variant(usual[state], variants[state]))].map((at) => this.filled(data.parts[at]));
+    return parts.filter((part) => part.when);
   }
 
   /** A part with its numbers. @param {any} data @returns {any} */
@@ -179,7 +172,8 @@ export class Play {
     const part = Object.fromEntries(Object.entries(data).map(([key, value]) => [key, this.plain(value)]));
     const { seen } = this.now;
     if (data.kind === "note") part.text = this.spoken(data.text);
-    if (data.of !== null) part.of = this.seats[data.of === "mover" ? this.player : data.of === "other" ? 1 - this.player : data.of];
+    const player = { mover: this.player, other: 1 - this.player }[/** @type {string} */ (data.of)] ?? data.of;
+    if (player !== null) part.of = this.seats[player];
     if (data.kind === "dice" && !Array.isArray(data.faces)) {
       const dice = seen && this.throws[seen.throw];
       part.faces = dice ? dice.faces(seen.roll) : [];
@@ -194,7 +188,7 @@ export class Play {
     return value?.e >= 0 ? this.model.exprs[value.e](this.now.at.counters) : value;
   }
 
-  /** What can be done, with its words, what it pays at once, and its worth. @returns {Action[]} */
+  /** What can be done, with its words, and what it pays at once. @returns {Action[]} */
   actions() {
     const { data } = this.model;
     const menu = data.menus[this.variant(this.own(1), this.own(2))];

@@ -3,7 +3,7 @@
 
 import { button, byId, capital, counted, el, NOTHING, shownLoss, shownNumber } from "./dom.js";
 import { drawPart } from "./parts.js";
-import { ownerOf, tappedPart, Taps } from "./taps.js";
+import { gathers, ownerOf, tappedPart, Taps } from "./taps.js";
 import { drawChoices, drawOwnDice } from "./choices.js";
 import { drawLog, drawNews, drawReview, drawRounds, seatNames } from "./story.js";
 import { drawChart, drawDistribution } from "./chart.js";
@@ -13,9 +13,7 @@ import { listenToKeys } from "./keys.js";
 /** @import { Advice, Engine, Face, Part, PlayEvent, Start, View } from "./types.js" */
 
 /** What about() may say, in the order of the foot. */
-const ABOUT = ["value", "status", "proved", "rounding", "digest", "version", "to cite"];
-/** Where the browser keeps whether advice is wanted. */
-const KEPT = "mdpdice advice";
+const ABOUT = ["value", "status", "proved", "rounding", "digest", "version", "cite"];
 /** Milliseconds after which the table is drawn without the advice, and again when it has come. */
 const PATIENCE = 150;
 
@@ -139,6 +137,12 @@ class Page {
     byId("setup").querySelector("select")?.focus();
   }
 
+  /** Let go what is tapped. */
+  letGo() {
+    this.taps?.clear();
+    this.draw();
+  }
+
   /** @param {string} mode */
   async advise(mode) {
     this.mode = mode;
@@ -156,7 +160,7 @@ class Page {
     if (!taps) return;
     taps.toggle(part, place);
     const meant = taps.matches();
-    if (!taps.gathers(part) && meant.length === 1) this.choose(meant[0]);
+    if (!gathers(part) && meant.length === 1) this.choose(meant[0]);
     else this.draw();
   }
 
@@ -187,7 +191,6 @@ class Page {
   tellNews(view) {
     byId("news").replaceChildren(...drawNews(this.news, seatNames(view)));
     if (this.verdict) byId("news").append(el("p.verdict", this.verdict));
-    byId("table").classList.toggle("fresh", this.news.some(({ kind }) => kind === "roll"));
   }
 
   /** Put the focus on a place that was redrawn, else where something can be done. @param {string} key */
@@ -226,16 +229,13 @@ class Page {
     }
     common.sort((a, b) => Number(b.kind === "score") - Number(a.kind === "score"));
     byId("table").replaceChildren(...common.map(drawn));
-    byId("table").classList.remove("fresh");
     byId("table").hidden = !common.length;
   }
 
   /** @param {View} view @param {Taps} taps */
   drawNow(view, taps) {
-    if (view.over) return [];
-    if (view.actions.length) {
-      return [drawChoices(view, taps, this.mode === "always" ? this.advice : null, (i) => this.choose(i))];
-    }
+    const advice = this.mode === "always" ? this.advice : null;
+    if (view.actions.length) return [drawChoices(view, taps, advice, (i) => this.choose(i))];
     const tap = (/** @type {Face[]} */ thrown) => {
       this.thrown = thrown;
       this.draw();
@@ -277,22 +277,10 @@ class Page {
 
   async drawAbout() {
     const about = await this.engine.about();
-    const { value, lower, upper, cite } = about;
+    const { value, lower, upper } = about;
     const proved = lower === undefined ? value : `${value} in [${lower}, ${upper}]`;
-    /** @type {Record<string, unknown>} */
-    const said = { ...about, "to cite": cite, value: proved };
-    const known = ABOUT.filter((name) => said[name]);
-    unfold("about", known.map((name) => el("div", el("dt", name), el("dd", String(said[name])))));
-  }
-
-  async copy() {
-    try {
-      await navigator.clipboard.writeText(await this.engine.record());
-      byId("copy").textContent = "Copied";
-      setTimeout(() => (byId("copy").textContent = "Copy the record"), 2000);
-    } catch {
-      byId("alert").textContent = "This browser does not let the page copy; download the record instead.";
-    }
+    const said = ABOUT.map((name) => [name, name === "value" ? proved : about[name]]).filter(([, one]) => one);
+    unfold("about", said.map(([name, one]) => el("div", el("dt", String(name)), el("dd", String(one)))));
   }
 
   async download() {
@@ -318,8 +306,8 @@ function verdictOf(i, advice, chance) {
 /** What advice is wanted, now and next time; a page in a file may not be allowed to keep it. @param {string} [mode] */
 function keep(mode) {
   try {
-    if (mode) localStorage.setItem(KEPT, mode);
-    return localStorage.getItem(KEPT);
+    if (mode) localStorage.setItem("mdpdice advice", mode);
+    return localStorage.getItem("mdpdice advice");
   } catch {
     return null;
   }
@@ -329,11 +317,9 @@ function keep(mode) {
 export async function show(engine) {
   const page = new Page(engine);
   byId("stop").hidden = !engine.cancel;
-  byId("stop").addEventListener("click", () => engine.cancel?.());
-  byId("fresh").addEventListener("click", () => page.fresh());
-  byId("undo").addEventListener("click", () => page.leave("undo"));
-  byId("copy").addEventListener("click", () => page.copy());
-  byId("download").addEventListener("click", () => page.download());
+  const press = { stop: () => engine.cancel?.(), fresh: () => page.fresh(), undo: () => page.leave("undo"),
+    download: () => page.download() };
+  for (const [id, does] of Object.entries(press)) byId(id).addEventListener("click", does);
   const wanted = (/** @type {Event} */ event) => /** @type {HTMLInputElement} */ (event.target).value;
   byId("advice").addEventListener("change", (event) => page.advise(wanted(event)));
   byId("ahead").addEventListener("toggle", () => page.careful(() => page.drawBeside()));

@@ -32,7 +32,8 @@ const KINDS = {
     const heads = [...(rows[0] ?? []).keys()].map((at) =>
       el("th", { scope: "col" }, drawPlace(at, `column ${at + 1}`, ".column", tapping, el("span", at + 1))));
     const cell = (/** @type {string | number} */ one, /** @type {number} */ at) => {
-      const inside = one === "" ? el("span.empty", "–") : /^[1-6]$/.test(String(one)) ? smallDie(one) : one;
+      const inside = one === "" ? el("span.empty", "–") : !/^[1-6]$/.test(String(one)) ? one
+        : el("span.small-die", { role: "img", "aria-label": one }, pictureOfFace(one));
       return tapping?.allowed.has(at) ? el("td.open", { onclick: () => tapping.tap(at) }, inside) : el("td", inside);
     };
     return el("table.grid", el("caption.hidden", label || "board"), tapping && el("thead", el("tr", ...heads)),
@@ -70,11 +71,6 @@ export function drawPart(part, tapping = null, worths = null) {
   const label = (part.label || (part.kind === "score" ? "points" : "")) + sum;
   return el(`div.part.${part.kind}`, { role: "group", "aria-label": label || part.kind },
     label && el("p.label", label), (KINDS[part.kind] ?? KINDS.note)(part, tapping, worths));
-}
-
-/** @param {string | number} face */
-function smallDie(face) {
-  return el("span.small-die", { role: "img", "aria-label": face }, pictureOfFace(face));
 }
 
 /** @param {string} kind @param {Node[]} things */
