@@ -37,8 +37,7 @@ def in_range(
     def check(_: Any, attribute: attrs.Attribute[Any], number: int | str | None) -> None:
         name = attribute.name
         if isinstance(number, str):  # `none_or_int` could not read it
-            msg = f"{name}={number}: write a whole number of {unit}, or none"
-            raise GameError(msg, value=number)
+            raise GameError(f"{name}={number}: write a whole number of {unit}, or none", value=number)
         if number is not None and not least <= number <= most:
             msg = f"{name}={number}: write a number of {unit} from {least:,} to {most:,}"
             raise GameError(msg, value=number, limit=least if number < least else most)
@@ -59,7 +58,6 @@ def one_of(*choices: str) -> Callable[[Any, attrs.Attribute[Any], Any], None]:
 
     def check(_: Any, attribute: attrs.Attribute[Any], value: Any) -> None:
         if value not in choices:
-            msg = f"{attribute.name}={value!r}: choose one of {', '.join(choices)}"
-            raise GameError(msg, value=value)
+            raise GameError(f"{attribute.name}={value!r}: choose one of {', '.join(choices)}", value=value)
 
     return check

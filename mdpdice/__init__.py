@@ -43,6 +43,7 @@ if TYPE_CHECKING:
         roll as roll,
         when as when,
     )
+    from mdpdice.modelling.race import race as race
     from mdpdice.modelling.tables import Table as Table, Thresholds as Thresholds
     from mdpdice.networks.network import Kind as Kind, Network as Network
     from mdpdice.objectives.objective import (
@@ -85,6 +86,7 @@ else:
             *("ClassicMDP", "Edge", "Game", "Node", "Option"),
             *("chance", "decide", "end", "go", "pass_to", "roll", "when"),
         ),
+        "mdpdice.modelling.race": ("race",),
         "mdpdice.formats.gymnasium_toy_text": ("to_gymnasium",),
         "mdpdice.solving.isolation": ("isolate",),
         "mdpdice.exploration.to_lattice": ("compile_lattice",),

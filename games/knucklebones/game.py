@@ -84,11 +84,6 @@ class Knucklebones(Game[State, int]):
     heuristic : {"moves-left", "public-solver"}
         How `estimate` counts the squares that are still empty.
 
-    Raises
-    ------
-    GameError
-        A parameter is out of its range.
-
     Examples
     --------
     >>> from mdpdice import solve

@@ -13,7 +13,7 @@ from mdpdice.games.konijnenhokken.race import Core, Hutch, KonijnenhokkenRace, S
 from mdpdice.games.konijnenhokken.rules import LAST_CAGE, Offer, example_roll, run_points
 from mdpdice.games.konijnenhokken.strategy import stop_or_roll_text, tables
 from mdpdice.games.konijnenhokken.text import read_state, show_state
-from mdpdice.games.races import check_undecided, read_scores, show_scores
+from mdpdice.games.races import check_undecided, read_scores, show_scores, standing
 from mdpdice.looks import Act, Dice, Goal, Look, Part, Rolled, Score, Text, Tokens, said
 
 CAGES = tuple(f"x{factor}" for factor in range(2, LAST_CAGE + 1))
@@ -136,12 +136,7 @@ class RaceLook(_Field, of=KonijnenhokkenRace):
         return Offer(*state[3:]) if isinstance(state, Seen) else None
 
     def table(self, state: Any, seen: Rolled | None = None) -> list[Part]:
-        game = self.game
-        return [
-            Score("", "mover", value=game.mine, goal=game.target),
-            Score("", "other", value=game.theirs, goal=game.target),
-            *super().table(state, seen),
-        ]
+        return [*standing(self.game, self.game.target), *super().table(state, seen)]
 
     def show_state(self, state: Any) -> str:
         """Text of a state: ``mine=40 theirs=52 r1=1 r2=2 c=1 t=20``, and ``roll=1,3,6`` where there is a roll."""

@@ -22,15 +22,15 @@ turn leads back to the same scores, so the equations are cyclic; the sum of the 
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import attrs
 
-from mdpdice import Counter, Edge, Game, Node, decide, end, go, pass_to, roll, when
+from mdpdice import Counter, Edge, Node, decide, end, go, pass_to, roll, when
 from mdpdice.games.konijnenhokken.game import DICE_HELP, Action, Konijnenhokken
 from mdpdice.games.konijnenhokken.rules import DICE, Offer, offers, run_points, takes
 from mdpdice.games.parameters import whole
-from mdpdice.games.races import LARGEST_GOAL
+from mdpdice.games.races import LARGEST_GOAL, RaceGame
 
 
 class Hutch(NamedTuple):
@@ -59,7 +59,7 @@ _START = Hutch(0, 0, 0, begun=False)
 
 
 @attrs.frozen
-class KonijnenhokkenRace(Game[Core, Action]):
+class KonijnenhokkenRace(RaceGame[Core, Action]):
     """Two-player Konijnenhokken, each playing for the chance to win; the value is that of the player to move.
 
     Parameters
@@ -69,11 +69,6 @@ class KonijnenhokkenRace(Game[Core, Action]):
     dice : int
         Dice of a run; the game has seven.
 
-    Raises
-    ------
-    GameError
-        A parameter is out of its range.
-
     Examples
     --------
     >>> from mdpdice import solve
@@ -82,19 +77,13 @@ class KonijnenhokkenRace(Game[Core, Action]):
     0.582521119
     """
 
-    total: ClassVar[int] = 1  # one player wins, so values are chances to win
-    payoff_range = (0, 1)
-
     target: int = whole(100, LARGEST_GOAL, "points that win")
     dice: int = whole(DICE, DICE, DICE_HELP, unit="dice")
 
-    mine = Counter(lambda game: range(game.target))
-    theirs = Counter(lambda game: range(game.target))
-    t = Counter(lambda game: range(game.target))
+    t = Counter(lambda game: game.points())
 
-    def progress(self) -> Any:
-        """Return the sum of the scores."""
-        return self.mine + self.theirs
+    def points(self) -> range:
+        return range(self.target)
 
     def start(self) -> Core:
         """Return the starter is about to roll all dice."""

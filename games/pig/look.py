@@ -10,6 +10,7 @@ from mdpdice import Solution, Table
 from mdpdice.games.pig.holding import read_hold_at
 from mdpdice.games.pig.race import HoldRow, Race, hold_table, position
 from mdpdice.games.pig.turn import HOLD, Action, PigTurn, hold_from
+from mdpdice.games.races import standing
 from mdpdice.looks import Act, Goal, Look, NamedPolicy, Part, Rolled, Score, Text
 
 HOLD_AT = NamedPolicy("hold-at:N", "hold as soon as the turn has N points", read_hold_at, usual="hold-at:20")
@@ -48,12 +49,7 @@ class RaceLook(Look[Race], of=Race):
     """Pig and Piglet for two."""
 
     def table(self, state: Any, seen: Rolled | None = None) -> list[Part]:
-        game = self.game
-        return [
-            Score("", "mover", value=game.mine, goal=game.goal),
-            Score("", "other", value=game.theirs, goal=game.goal),
-            Score("this turn", value=game.turn, risk=True),
-        ]
+        return [*standing(self.game, self.game.goal), Score("this turn", value=self.game.turn, risk=True)]
 
     def act(self, state: Any, action: Any, seen: Rolled | None = None) -> Act:
         turn, after = self.game.turn, self.game.mine + self.game.turn

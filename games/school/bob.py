@@ -97,8 +97,7 @@ def bob(rules: Rules, combinations: Iterable[str], dice: Iterable[int], rerolls_
     if not names:
         raise GameError("no combination is open, so there is nothing to decide", value=names)
     if rerolls_left not in range(REROLLS + 1):
-        msg = f"{rerolls_left} rerolls: there are 0 to {REROLLS} left"
-        raise GameError(msg, value=rerolls_left, limit=REROLLS)
+        raise GameError(f"{rerolls_left} rerolls: there are 0 to {REROLLS} left", value=rerolls_left, limit=REROLLS)
     average, found = averages(plain(rules)), dict[Action, Fraction]()
     if rerolls_left:
         table, (over, profits) = tables(), _exact(plain(rules), names)

@@ -56,11 +56,6 @@ class School(Rules, Game[State, Action]):
     open : tuple of str
         Combinations that are open at the start, by default all.
 
-    Raises
-    ------
-    GameError
-        A parameter is out of its range.
-
     Examples
     --------
     >>> from mdpdice import solve

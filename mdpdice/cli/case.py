@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Hashable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -88,6 +88,11 @@ class Case(NamedTuple):
     def infinite(self) -> str | None:
         """Why the value is infinite, where the rules alone show it."""
         return None if self.horizon is not None else self.look.infinite_reason()
+
+    def under(self, network: mdpdice.Network) -> tuple[mdpdice.Network, mdpdice.Network]:
+        """Return a network of the game with the horizon, and with the objective too."""
+        network = network if self.horizon is None else mdpdice.Horizon(self.horizon).apply(network)
+        return network, network if self.objective is None else self.objective.apply(network)
 
     def refuse_infinite(self, therefore: str) -> None:
         """Refuse a game of infinite value, and say what follows from that."""
@@ -218,14 +223,16 @@ class Case(NamedTuple):
 def open_case(
     name: str,
     pairs: Sequence[str],
-    horizon: int | None,
-    epsilon: float,
-    objective: str | None,
-    sense: Sense | None,
+    *,
     as_json: bool,
     progress: ProgressBars,
+    horizon: int | None = None,
+    epsilon: float = 1e-6,
+    objective: str | None = None,
+    sense: Sense | None = None,
+    **more: Any,
 ) -> Case:
-    """Find a game, give it its parameters, and read what counts in it."""
+    """Find a game, give it its parameters, and read what counts in it; `more` is about kept answers."""
     from mdpdice.cli.catalogue import find_game
     from mdpdice.cli.game_parameters import build_game
     from mdpdice.modelling.sense import sense_of, with_sense
@@ -234,7 +241,7 @@ def open_case(
     game, given = build_game(name, found, pairs)
     usual = sense_of(game)
     game = with_sense(game, sense or usual)
-    case = Case(name, pairs, found, game, given, horizon, epsilon, as_json, progress)
+    case = Case(name, pairs, found, game, given, horizon, epsilon, as_json, progress, **more)
     asked = read_objective(objective, sense, usual, horizon, case.position)
     if asked.objective is not None and asked.horizon is None and (reason := case.look.infinite_reason()):
         raise click.UsageError(f"{reason}, so no network can be made for another objective; add --horizon")
@@ -243,14 +250,18 @@ def open_case(
 
 def solver_of(text: str) -> str | mdpdice.Solver:
     """Return the solver of a name, or of ``lookahead:DEPTH``."""
-    name, colon, depth = text.partition(":")
+    name, colon, _ = text.partition(":")
     check_solver(name)
-    if not colon:
-        return name
-    if name != "lookahead" or not depth.isdecimal() or not int(depth):
-        raise click.UsageError(f"--solver {text}: write a name, or lookahead:DEPTH with a positive number of decisions")
-    # What a solver takes is its own; this one's parameter is known.
-    return cast("Any", mdpdice.load_solver(name))(depth=int(depth))  # type: ignore[no-any-return]
+    return lookahead(text) if colon else name
+
+
+def lookahead(text: str) -> mdpdice.Solver:
+    """Return the solver of ``lookahead:DEPTH``, or of ``lookahead`` with its usual depth."""
+    name, colon, depth = text.partition(":")
+    if name != "lookahead" or (colon and not (depth.isdecimal() and int(depth))):
+        raise click.UsageError(f"{text}: write lookahead:DEPTH with a positive number of decisions")
+    make: Any = mdpdice.load_solver(name)
+    return make(depth=int(depth)) if colon else make()  # type: ignore[no-any-return]
 
 
 def check_solver(name: str) -> None:

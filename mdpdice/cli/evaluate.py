@@ -10,7 +10,7 @@ import mdpdice
 from mdpdice.cli.case import Case, check_solver
 from mdpdice.cli.game_command import Answer, game_command
 from mdpdice.cli.named_policies import player_rows, players, worth
-from mdpdice.cli.options import policy_options, question_options, solver_option
+from mdpdice.cli.options import policy_options, solver_option
 from mdpdice.cli.text import aligned, figure, json_number, short
 from mdpdice.cli.values import after, enclosed_data, may_bust, value_data, value_rows
 from mdpdice.errors import UnsupportedError
@@ -21,7 +21,6 @@ _MOMENTS = (("mean", "mean"), ("variance", "variance"), ("deviation", "sd"))
 
 
 @game_command()
-@question_options
 @policy_options
 @solver_option
 def evaluate(case: Case, chosen: str, against: str | None, solver: str) -> Answer:

@@ -132,10 +132,10 @@ def question_options(function: F) -> F:
 
 
 def objective_options(function: F) -> F:
-    """Add what counts, and whether much or little of it is wanted."""
-    return _objective_option(sense_option(function))
+    """Add those of a question, what counts, and whether much or little of it is wanted."""
+    return question_options(_objective_option(sense_option(function)))
 
 
 def policy_options(function: F) -> F:
-    """Add what counts, and the policies of the players."""
+    """Add those of a question, what counts, and the policies of the players."""
     return objective_options(_policy_option(_against_option(function)))

@@ -16,7 +16,7 @@ from mdpdice.cli.case import Case, solver_of
 from mdpdice.cli.game_command import Answer, game_command
 from mdpdice.cli.limits import limits, most_states
 from mdpdice.cli.named_policies import policy_on
-from mdpdice.cli.options import objective_options, question_options, solver_option, to_option
+from mdpdice.cli.options import objective_options, solver_option, to_option
 from mdpdice.cli.routes import compiled
 from mdpdice.errors import GameError
 
@@ -77,11 +77,8 @@ class _Desk:
 
     def applied(self, network: mdpdice.Network) -> mdpdice.Network:
         """Return the network of the game with the horizon and the objective."""
-        case = self.case
-        if case.horizon is not None:
-            network = mdpdice.Horizon(case.horizon).apply(network)
-        self._explored = network
-        return network if case.objective is None else case.objective.apply(network)
+        self._explored, network = self.case.under(network)
+        return network
 
     def question(self) -> tuple[mdpdice.Network, mdpdice.Objective | None]:
         """Return what `mdpdice.solve` is asked."""
@@ -114,6 +111,7 @@ class _Desk:
 
     def names(self, *, at_most: int) -> list[str]:
         """Return the dimensions x and y: the given ones, or all."""
+        from mdpdice.modelling.text import fields_of
         from mdpdice.plots.coordinates import coordinate_names
 
         known = coordinate_names(self.network)
@@ -122,7 +120,7 @@ class _Desk:
             if name is not None and name not in known:
                 raise click.UsageError(f"--{option} {name}: {self._which(known)}")
         for name in self.where():
-            if name not in known and not self._has(name):
+            if name not in known and not any(name in fields_of(state) for state in self.network.states[:5000]):
                 raise click.UsageError(f"--where {name}=...: {self._which(known)}")
         given = [name for name in (self.wishes.x, self.wishes.y) if name is not None]
         if given:
@@ -138,11 +136,6 @@ class _Desk:
         if not known:
             return f"states of {self.case.name} hold no numbers; draw it from Python, where functions are coordinates"
         return f"numbers in states of {self.case.name} are: {', '.join(known)}"
-
-    def _has(self, name: str) -> bool:
-        from mdpdice.modelling.text import fields_of
-
-        return any(name in fields_of(state) for state in self.network.states[:5000])
 
     def group(self) -> Callable[[Any], Hashable]:
         """Texts of actions, or of their classes where there are more actions than colours."""
@@ -270,7 +263,6 @@ _WHOLE = ("stages", "outcomes", "convergence", "network")
 
 
 @game_command(epilog="Kinds: " + "; ".join(f"{kind} = {about}" for kind, about in KINDS.items()))
-@question_options
 @objective_options
 @click.option("--kind", type=click.Choice(list(KINDS)), required=True, help="What to draw; see below.")
 @to_option("The file to write, ending in .png, .svg or .pdf.", required=True)

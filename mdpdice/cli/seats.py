@@ -208,9 +208,7 @@ class Table:
             saved = mdpdice.Solution.load(name, layers.lattice, epsilon=self.case.epsilon)
             return Solved(self.game, saved).best
         self.symmetric = True
-        network = mdpdice.explore(self.case.game, max_states=most_states())
-        if self.case.horizon is not None:
-            network = mdpdice.Horizon(self.case.horizon).apply(network)
+        network, _ = self.case.under(mdpdice.explore(self.case.game, max_states=most_states()))
         policy = file_policy(self.case, Path(name), network)
 
         def act(turn: Turn) -> Any:

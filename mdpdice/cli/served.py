@@ -114,7 +114,7 @@ class Hall:
 
 
 def _case(name: str, pairs: Sequence[str]) -> Case:
-    return open_case(name, pairs, None, 1e-6, None, None, as_json=True, progress=ProgressBars())
+    return open_case(name, pairs, as_json=True, progress=ProgressBars())
 
 
 class Room:

@@ -9,7 +9,7 @@ import click
 
 from mdpdice.cli.case import Case
 from mdpdice.cli.game_command import Answer, game_command
-from mdpdice.cli.options import objective_options, question_options, solver_option
+from mdpdice.cli.options import objective_options, solver_option
 from mdpdice.cli.text import aligned
 from mdpdice.cli.values import after, infinite_data, value_data, value_rows, work_rows
 
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 
 @game_command()
-@question_options
 @objective_options
 @solver_option
 @click.option(

@@ -41,27 +41,13 @@ from mdpdice.solving.problem import Problem, prepare
 
 @attrs.frozen(eq=False)
 class Entry:
-    """What became of one solver.
+    """What became of one solver."""
 
-    Parameters
-    ----------
-    solver : str
-        Its name.
-    outcome : {"ran", "unsupported", "failed"}
-        Whether it gave an answer.
-    message : str
-        Why not.
-    solution : Solution or None
-        The answer, certified or not.
-    kin : frozenset of str
-        Solvers whose `solve` it inherits, or may.
-    """
-
-    solver: str
-    outcome: str
-    message: str = ""
-    solution: Solution | None = None
-    kin: frozenset[str] = frozenset()
+    solver: str  #: its name
+    outcome: str  #: whether it gave an answer: "ran", "unsupported" or "failed"
+    message: str = ""  #: why not
+    solution: Solution | None = None  #: the answer, certified or not
+    kin: frozenset[str] = frozenset()  #: solvers whose `solve` it inherits, or may
 
     @property
     def asked(self) -> tuple[str, ...]:
@@ -76,44 +62,20 @@ COUNTERS = ("independent", "states", "infinities", "decisions", "ties", "actions
 
 @attrs.frozen(eq=False, repr=False)
 class Report:
-    """Result of a cross-check.
+    """Result of a cross-check."""
 
-    Parameters
-    ----------
-    entries : tuple of Entry
-        One per solver.
-    problems : tuple of str
-        Everything that speaks against the answer; empty if all is well.
-    states : int
-        Values compared per pair of solvers (all nodes, with a horizon in all stages).
-    infinities : int
-        How many of them are infinite.
-    decisions : int
-        Decisions whose chosen actions were compared.
-    ties : int
-        Decisions where more than one action may be optimal.
-    independent : int
-        Solvers that ran, did not ask each other, and do not inherit from each other.  What other threads
-        solve in the meantime counts as asked.
-    actions : int
-        Chosen actions that were checked by the bounds of another solver.
-    policies : int
-        Policies, with two players pairs of them, whose values were computed again and
-        compared with the bounds at all nodes.
-    at_least : mapping of str to int
-        The floors of these numbers that were asked for.
-    """
-
-    entries: tuple[Entry, ...]
-    problems: tuple[str, ...]
-    states: int = 0
-    infinities: int = 0
-    decisions: int = 0
-    ties: int = 0
+    entries: tuple[Entry, ...]  #: one per solver
+    problems: tuple[str, ...]  #: everything that speaks against the answer; empty if all is well
+    states: int = 0  #: values compared per pair of solvers (all nodes, with a horizon in all stages)
+    infinities: int = 0  #: how many of them are infinite
+    decisions: int = 0  #: decisions whose chosen actions were compared
+    ties: int = 0  #: decisions where more than one action may be optimal
     independent: int = 0
-    actions: int = 0
+    """Solvers that ran, did not ask each other (what other threads solve meanwhile counts as asked), and are no kin."""
+    actions: int = 0  #: chosen actions that were checked by the bounds of another solver
     policies: int = 0
-    at_least: Mapping[str, int] = attrs.field(factory=dict)
+    """Policies (of two players: pairs) whose values were computed again and compared with the bounds at all nodes."""
+    at_least: Mapping[str, int] = attrs.field(factory=dict)  #: the floors of these numbers that were asked for
 
     @property
     def ok(self) -> bool:
@@ -215,8 +177,7 @@ def cross_check(
         Solvers by name or with their parameters; by default all that are installed.
     at_least : mapping of str to int, optional
         Numbers of the report that must be reached, or it is not good: for instance
-        ``{"independent": 3, "states": 1000, "ties": 1}``.  Two independent solvers are
-        asked for in any case.
+        ``{"independent": 3, "states": 1000, "ties": 1}``.  Two independent solvers are asked for in any case.
 
     Returns
     -------
@@ -225,10 +186,8 @@ def cross_check(
 
     Raises
     ------
-    GameError
-        `at_least` asks for something that is not counted.
-    UnsupportedError
-        No solver has a name in `solvers`.
+    GameError, UnsupportedError
+        `at_least` asks for something that is not counted, or no solver has a name in `solvers`.
     """
     floors, epsilon = _floors(at_least), size(epsilon, "epsilon")
     if isinstance(solvers, str) or not isinstance(solvers, Iterable | None):

@@ -29,6 +29,7 @@ from mdpdice.exploration.traversal import (
     whole_weights,
 )
 from mdpdice.lattices.lattice import Lattice
+from mdpdice.modelling.asking import ask_game
 from mdpdice.modelling.checks import hashing_error, not_a_node_error
 from mdpdice.modelling.counters import Update, axes, unknown_counter_error
 from mdpdice.modelling.expressions import Expr, as_expr
@@ -296,7 +297,7 @@ class _CoreTraversal(Traversal[dict[str, Any]]):
         }
 
     def _progress(self) -> tuple[Expr, ...] | None:
-        said = self._call(self.game.progress)
+        said = ask_game(self.game.progress)
         if said is None:
             return None
         return tuple(as_expr(part) for part in (said if isinstance(said, tuple) else (said,)))

@@ -38,7 +38,7 @@ from mdpdice.exploration.traversal import (
     whole_weights,
 )
 from mdpdice.lattices.lattice import Lattice
-from mdpdice.modelling.asking import ask
+from mdpdice.modelling.asking import ask_game
 from mdpdice.modelling.checks import hashing_error, not_a_node_error, not_an_edge_error
 from mdpdice.modelling.counters import axes
 from mdpdice.modelling.equality import collision_error, same_kind
@@ -106,7 +106,7 @@ def explore(
         raise GameError(f"{game!r} is not a Game; a class needs to be called: MyGame()", value=game)
     sense_of(game)  # before a long exploration
     max_states = count(max_states, "max_states")
-    if (least := ask(game.least_states, what="least_states()")) is not None and least > max_states:
+    if (least := ask_game(game.least_states)) is not None and least > max_states:
         raise _too_large(game, least, max_states)
     if lattice is not None and (lattice.axes != axes(game) or (lattice.averaged and not merge)):
         msg = (

@@ -26,7 +26,7 @@ from mdpdice.errors import DeadEndError, GameError, MdpDiceError, StateLimitErro
 from mdpdice.exploration.assembly import END, FLIP, assemble
 from mdpdice.exploration.runaway import runaway
 from mdpdice.memory import available_bytes, used_bytes
-from mdpdice.modelling.asking import ask, raised_error
+from mdpdice.modelling.asking import ask_game, raised_error
 from mdpdice.modelling.checks import check_state, hashing_error, not_an_edge_error
 from mdpdice.modelling.distribution import Dist
 from mdpdice.modelling.equality import collision_error, same_kind
@@ -92,7 +92,7 @@ class Traversal(abc.ABC, Generic[R]):
     def run(self) -> R:
         """Ask all reachable states for their nodes, have these written down, and return what they make."""
         __tracebackhide__ = True
-        start = self._call(self.game.start)
+        start = ask_game(self.game.start)
         try:
             self._target(start)
         except GameError as error:
@@ -144,11 +144,6 @@ class Traversal(abc.ABC, Generic[R]):
             if late or len(keys) >= self.next_check or len(states) > self.max_states:
                 self._check_limits(position)
         return position
-
-    def _call(self, function: Callable[..., Any], *args: Any) -> Any:
-        """Return what a function of the game gives; an error names it and its state."""
-        what = f"{getattr(function, '__name__', 'the game')}()"
-        return ask(function, *args, what=what, state=args[0] if args else None)
 
     def _check_limits(self, position: int) -> None:
         self._check_unchanged(position)
@@ -208,7 +203,7 @@ class Traversal(abc.ABC, Generic[R]):
     def _target(self, state: Any) -> int:
         """Index of a state, which is admitted if it is new."""
         if self.canonical is not None:
-            state = self._call(self.canonical, state)
+            state = ask_game(self.canonical, state)
         new = len(self.states)
         found = self.index.setdefault(state, new)
         if found == new:
@@ -374,8 +369,7 @@ class Traversal(abc.ABC, Generic[R]):
 
 def dead_end_error() -> DeadEndError:
     """Return the error for a decision that offers nothing."""
-    msg = "a decision without an available option; end the play here, or give it an option"
-    return DeadEndError(msg)
+    return DeadEndError("a decision without an available option; end the play here, or give it an option")
 
 
 def whole_weights(weights: Sequence[Fraction]) -> tuple[list[int], int]:

@@ -68,8 +68,7 @@ def _total(value: Any) -> Fraction:
 class Network(Names):
     """A flat network of decision, chance and end nodes.
 
-    Use `mdpdice.explore` or `Network.from_choices` to make one; both name the
-    user's states and actions in their errors.
+    Use `mdpdice.explore` or `Network.from_choices` to make one; their errors name the user's states and actions.
 
     Parameters
     ----------
@@ -101,8 +100,8 @@ class Network(Names):
         Whether the player to move maximises or minimises, unless an objective says otherwise; MIN nodes are those of
         the other player.  It is not part of the `digest`.
     numerator : ndarray, shape (E,)
-        Exact weights: the probability of edge ``e`` is its numerator over the
-        sum of the numerators of its node.  int64, object (int) or float64.
+        Exact weights: the probability of edge ``e`` is its numerator over the sum of the numerators of its node.
+        int64, object (int) or float64.
     states : sequence
         The user's states.
     state_node : ndarray of int64, shape (number of states,)
@@ -116,8 +115,8 @@ class Network(Names):
     warnings : tuple of str
         What was repaired while the network was made.
     averaged : bool
-        Whether parallel edges with different rewards were merged into one with
-        their mean.  Values are the same; distributions of totals are lost.
+        Whether parallel edges with different rewards were merged into one with their mean: values are the same,
+        distributions of totals are lost.
     canonical : callable, optional
         `Game.canonical` of a game with symmetries, whose states here are representatives.
         It is not part of the problem: neither of its `digest` nor of its files.
@@ -178,14 +177,9 @@ class Network(Names):
         return both or bool(self.sign.min(initial=1) < 0)
 
     def keep_edges(self, edges: Ints, **changes: Any) -> Network:
-        """Return the network with some of its edges alone; a node that loses all of its edges becomes an end.
+        """Return the network with some of its edges alone, in order, and other `changes` as in `attrs.evolve`.
 
-        Parameters
-        ----------
-        edges : ndarray of int64
-            The edges to keep, in their order.  Chance nodes keep all of theirs or none.
-        **changes
-            What else is different, as in `attrs.evolve`.
+        A node that loses all of its edges becomes an end.  Chance nodes keep all of theirs or none.
         """
         degree = np.bincount(self.source[edges], minlength=self.n_nodes)
         kept: dict[str, Any] = {
@@ -288,8 +282,8 @@ class Network(Names):
         target : array_like of int, shape (b,)
             State that a branch leads to.
         probability : array_like, shape (b,)
-            Floats, `Fraction`, `Decimal` or strings ``"p/q"``.  A row whose sum
-            differs from 1 by no more than `tolerance` means the normalised rationals.
+            Floats, `Fraction`, `Decimal` or strings ``"p/q"``.  A row whose sum differs from 1 by no more than
+            `tolerance` means the normalised rationals.
         reward : array_like, shape (m,) or (b,)
             One number per choice or per branch, see `reward_per`.
         terminal : mapping of int to number, optional
@@ -301,8 +295,7 @@ class Network(Names):
         start : int, or mapping of int to number
             Start state, or the states that play may start in with their chances.
         states, actions : sequence, optional
-            Names of the n states and of the m choices; by default the numbers
-            of the states, and of the choices within their state.
+            Names of the n states and of the m choices; by default numbers, those of the choices by state.
         reward_per : {"choice", "branch"}
             What one entry of `reward` belongs to.
         tolerance : float
@@ -310,49 +303,21 @@ class Network(Names):
 
         Raises
         ------
-        DeadEndError
-            A state has no choice and is not terminal.
-        EmptySupportError, ProbabilityRangeError, ProbabilitySumError
-            A choice has no branch, or no distribution.
-        UnknownStateError
-            A target or terminal is not a state.
-        DuplicateActionError
-            Two choices of one state have the same name.
-        RewardNotFiniteError, DiscountRangeError
+        DeadEndError, EmptySupportError, UnknownStateError, DuplicateActionError
+            A state has no choice and is not terminal, a choice no branch, a target is no state, a name occurs twice.
+        ProbabilityRangeError, ProbabilitySumError, RewardNotFiniteError, DiscountRangeError
             A number is out of its range.
         """
         from mdpdice.networks.choices import build
 
-        return build(
-            choice_ptr,
-            branch_ptr,
-            target,
-            probability,
-            reward,
-            terminal=terminal,
-            owner=owner,
-            discount=discount,
-            start=start,
-            states=states,
-            actions=actions,
-            reward_per=reward_per,
-            tolerance=tolerance,
-        )
+        asked: dict[str, Any] = {"terminal": terminal, "owner": owner, "discount": discount, "start": start}
+        asked |= {"states": states, "actions": actions, "reward_per": reward_per, "tolerance": tolerance}
+        return build(choice_ptr, branch_ptr, target, probability, reward, **asked)
 
     def save(self, path: str | os.PathLike[str], game: Game[Any, Any] | None = None) -> None:
-        """Write the network to a file, which is replaced at once or not at all.
+        """Write the network to a file, usually ``.npz``, which is replaced at once or not at all.
 
-        Parameters
-        ----------
-        path : path
-            Usually ending in ``.npz``.
-        game : Game, optional
-            Its look writes the states, where their classes have no text of their own.
-
-        Raises
-        ------
-        UnknownStateError
-            A state or an action is of a class that has no text.
+        The look of a `game` writes the states, where their classes have no text of their own: an `UnknownStateError`.
         """
         from mdpdice.networks.files import write_network
 
@@ -360,22 +325,10 @@ class Network(Names):
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], game: Game[Any, Any] | None = None) -> Network:
-        """Read a network from a file that `save` wrote.
+        """Read a network from a file that `save` wrote; a `CorruptFileError` where it is damaged or is not such a file.
 
-        Parameters
-        ----------
-        path : path
-            The file.
-        game : Game, optional
-            Its classes read the states and actions.  Without it, those that are not
-            made of numbers, strings and tuples come as their text.
-
-        Raises
-        ------
-        CorruptFileError
-            The file is damaged or is not such a file.
-        UnknownStateError
-            The game has no class for a state or an action.
+        The classes of a `game` read the states and actions; an `UnknownStateError` says that it has none for one.
+        Without it, those that are not made of numbers, strings and tuples come as their text.
         """
         from mdpdice.networks.files import read_network
 

@@ -60,32 +60,22 @@ def draw_network(
     Parameters
     ----------
     network : Network
-        The network.
+        The network, of at most `max_nodes` nodes (else an `UnsupportedError`).
     policy : Policy or Solution, optional
         Its actions are marked; with a solution, decisions and chance nodes with states show their values too.
+        That of another network is a `GameError`.
     show : callable, optional
         From states to their texts; by default what a state holds by name, or the state itself.
-    steps_left : int, optional
-        Decisions left, for a policy that depends on them; by default the whole horizon.
+    steps_left, title, ax
+        See `mdpdice.plots`.
     max_nodes : int
         Largest network that is drawn.
-    title : str, optional
-        A title.
-    ax : Axes, optional
-        Where to draw.
 
     Returns
     -------
     Axes
         One collection per kind of node, labelled with it; one patch per edge, with the number of the edge
         as its ``gid``.
-
-    Raises
-    ------
-    UnsupportedError
-        The network has more nodes.
-    GameError
-        The policy belongs to another network.
     """
     if network.n_nodes > max_nodes:
         msg = (

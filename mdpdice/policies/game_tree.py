@@ -17,10 +17,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import attrs
 
-from mdpdice.errors import GameError, MdpDiceError, StateLimitError, UnknownStateError
+from mdpdice.errors import GameError, StateLimitError, UnknownStateError
 from mdpdice.looks import Look, Rolled, look_of, parted, spoken
 from mdpdice.looks.text import phrase
 from mdpdice.looks.throw import thrown
+from mdpdice.modelling.asking import ask_game
 from mdpdice.modelling.checks import not_a_node_error, not_an_edge_error
 from mdpdice.modelling.game import Chance, Decide, End, Game, Go, PassTo, Unavailable
 from mdpdice.modelling.sense import Sense, sense_of
@@ -256,7 +257,7 @@ class _Builder:
             place.value, place.leaf = self._ahead(state)[0], "again"
             return
         if state not in self.nodes:
-            self.nodes[state] = self._call(self.game.node, state)
+            self.nodes[state] = ask_game(self.game.node, state)
         place.node = self.nodes[state]
         if type(place.node) is End:
             place.leaf, place.value = "end", float(place.node.payoff)
@@ -269,7 +270,7 @@ class _Builder:
         if self.solution is not None:
             with contextlib.suppress(UnknownStateError):
                 return self.solution.estimate(state), "value"
-        return float(self._call(self.game.estimate, state)), "estimate"
+        return float(ask_game(self.game.estimate, state)), "estimate"
 
     def _branch(self, place: _Place) -> Iterator[_Place]:
         node = place.node
@@ -350,28 +351,19 @@ class _Builder:
         if place.parent is not None and place.label is not None:
             place.words = self._words(place.parent, place.label, lost=place.lost)
         if place.at is not None:
-            place.state = self._call(self.look.show_state, place.at)
+            place.state = ask_game(self.look.show_state, place.at)
 
     def _words(self, parent: _Place, label: Any, *, lost: bool) -> str:
         """Return what leads from a place to one below it, in words."""
         if type(parent.node) is Decide:
-            return str(self._call(self.look.words, parent.at, label, parent.seen))
+            return str(ask_game(self.look.words, parent.at, label, parent.seen))
         # A sum says itself what was rolled; counts of faces do not.
         plainly = isinstance(label, int | str) and type(self.look).heard is Look.heard
         seen = None if plainly else self._rolls(parent.node.dist).get(label)
         core, counters = parted(parent.base)
-        heard = self._call(self.look.heard, core, label, seen, lost=lost)
+        heard = ask_game(self.look.heard, core, label, seen, lost=lost)
         return spoken(heard, counters) or phrase(label)
 
     def _turn(self, value: float, side: int) -> float:
         """Return the value of one player as the other one sees it, if `side` is the other one's."""
         return value if side > 0 else self.total - value
-
-    def _call(self, function: Any, state: Any, *more: Any, **named: Any) -> Any:
-        try:
-            return function(state, *more, **named)
-        except MdpDiceError as error:
-            raise error.at(state) from error.__cause__
-        except Exception as error:
-            msg = f"{function.__name__}() raised {type(error).__name__}: {error}"
-            raise GameError(msg, state=state) from error

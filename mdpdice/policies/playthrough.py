@@ -21,7 +21,7 @@ import attrs
 
 from mdpdice.errors import GameError, NotConvergedError, UnknownStateError
 from mdpdice.looks.throw import Rolled, draw
-from mdpdice.modelling.asking import ask
+from mdpdice.modelling.asking import ask, ask_game
 from mdpdice.modelling.counters import axes
 from mdpdice.modelling.equality import same_kind
 from mdpdice.modelling.game import Chance, Decide, End, Game, Go, Option, PassTo, Unavailable
@@ -130,14 +130,10 @@ def play(
 
     Examples
     --------
-    >>> from mdpdice import Game, decide, end, go, roll, d6
+    >>> from mdpdice.games.pig import PigTurn
     >>> from mdpdice.policies.playthrough import play
-    >>> pig = Game.of(start=0, node=lambda p: decide({
-    ...     "hold": end(p),
-    ...     "roll": roll(d6, lambda k: end() if k == 1 else go(p + k)),
-    ... }))
     >>> hold_at_20 = lambda turn: "hold" if turn.state >= 20 else "roll"
-    >>> print(*[event.what for event in play(pig, [hold_at_20], seed=5)])
+    >>> print(*[event.what for event in play(PigTurn(), [hold_at_20], seed=5)])
     0 roll 5 5 roll 3 8 roll 6 14 roll 3 17 roll 6 23 hold 23
     """
     if not 1 <= len(seats) <= 2:
@@ -149,7 +145,7 @@ def play(
 
 def turn_at(game: Game[Any, Any], state: Any) -> Turn | None:
     """Return the decision in a state of a `plain` game, as far as the state shows it; None where there is none."""
-    node = ask(game.node, state, what="node()", state=state)
+    node = ask_game(game.node, state)
     return _turn(state, node.player, node) if isinstance(node, Decide) else None
 
 
@@ -197,11 +193,11 @@ class _Play:
         self.seen: Rolled | None = None
 
     def events(self, max_moves: int) -> Iterator[Event]:
-        state = self._place(ask(self.game.start, what="start()"))
+        state = self._place(ask_game(self.game.start))
         node: Any = None
         for _ in range(max_moves):
             if node is None:
-                node = ask(self.game.node, state, what="node()", state=state)
+                node = ask_game(self.game.node, state)
                 self.player = 1 if self.side < 0 else node.player if isinstance(node, Decide) else 0
                 yield self._event(Happening.STATE, state)
             if isinstance(node, End):
@@ -231,8 +227,7 @@ class _Play:
                     self.side, self.seen = -self.side, None
                 node = None
             else:
-                msg = f"node() gave {node!r}, which is neither a node nor an edge"
-                raise GameError(msg, state=state, value=node)
+                raise GameError(f"node() gave {node!r}, which is neither a node nor an edge", state=state, value=node)
         msg = (
             f"the play is not over after {max_moves:,} nodes: perhaps the players repeat their moves; let one "
             "of them play otherwise, use a horizon, or raise max_moves"
@@ -243,7 +238,7 @@ class _Play:
         return Event(kind, self.player, what, among, self.total, self.seen, lost)
 
     def _place(self, state: Any) -> Any:
-        return ask(self.game.canonical, state, what="canonical()", state=state) if self.symmetric else state
+        return ask_game(self.game.canonical, state) if self.symmetric else state
 
     def _decide(self, state: Hashable, node: Decide[Any, Any]) -> tuple[Any, Event]:
         # A discount acts on entering every decision but the first.

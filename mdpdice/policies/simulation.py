@@ -160,12 +160,9 @@ def simulate(
 
     Examples
     --------
-    >>> from mdpdice import Game, decide, end, go, roll, d6
-    >>> pig = Game.of(start=0, node=lambda p: end(p) if p >= 100 else decide({
-    ...     "hold": end(p),
-    ...     "roll": roll(d6, lambda k: end() if k == 1 else go(p + k)),
-    ... }))
-    >>> low, high = simulate(pig, lambda p: "hold" if p >= 20 else "roll", 100_000, seed=1).interval()
+    >>> from mdpdice import simulate
+    >>> from mdpdice.games.pig import PigTurn
+    >>> low, high = simulate(PigTurn(), "hold-at:20", 100_000, seed=1).interval()
     >>> low < 8.1418 < high
     True
     """
@@ -223,8 +220,7 @@ def simulate_by_rules(
         raise GameError(f"{game!r} is not a Game; a class needs to be called: MyGame()", value=game)
     given = seats if isinstance(seats, Sequence) else (seats,)
     if not 1 <= len(given) <= 2 or not all(map(callable, given)):
-        msg = f"a game has one or two seats, which are functions of the turn, not {seats!r}"
-        raise GameError(msg, value=seats)
+        raise GameError(f"a game has one or two seats, which are functions of the turn, not {seats!r}", value=seats)
     began = time.perf_counter()
     game = game if state is None else game.at(state)
     # Chance by integers that are the same everywhere, as in every play by the rules.

@@ -40,15 +40,8 @@ MANIFEST = "manifest.json"
 GATHER = 0.2
 """Seconds within which steps are gathered in one file."""
 _DTYPES = {"header": ("|u1",), "data": ("|u1",)}
-_ENTRIES = {
-    "format": str,
-    "version": int,
-    "attempt": str,
-    "series": str,
-    "first": int,
-    "iterations": int,
-    "steps": list,
-}
+_ENTRIES: dict[str, Any] = dict.fromkeys(("version", "first", "iterations"), int)
+_ENTRIES |= {"format": str, "attempt": str, "series": str, "steps": list}
 _STORED = {"<i8", "<i4", "<f8", "|b1", "|u1"}
 _REMEDY = "delete it to have that done again"
 _HALF = re.compile(r"\.(manifest\.json|\d+-[a-z]+-\d+\.npz)\..*\.tmp")

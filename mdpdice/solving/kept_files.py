@@ -123,16 +123,9 @@ def _header(file: Archive, members: Any, entries: Any, question: dict[str, Any])
 
 
 def read_kept(
-    path: str | os.PathLike[str],
-    game: Game[Any, Any],
-    question: dict[str, Any],
-    objective: Objective | None = None,
-    *,
-    horizon: int | None = None,
-    epsilon: float = 1e-6,
-    prove: bool = False,
-    lattice_above: int = 0,
-) -> Solution | None:
+    path: str | os.PathLike[str], game: Game[Any, Any], question: dict[str, Any], objective: Objective | None = None,
+    *, horizon: int | None = None, epsilon: float = 1e-6, prove: bool = False, lattice_above: int = 0,
+) -> Solution | None:  # fmt: skip
     """Return the solution in a file; with `prove` certified again, else its `details` say that it is kept.
 
     None where it stands on a lattice with no more edges than `lattice_above`.

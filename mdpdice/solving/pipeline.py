@@ -45,6 +45,7 @@ from mdpdice.solving.lattice_route import (
 )
 from mdpdice.solving.problem import Problem, library_version, lift, prepare
 from mdpdice.solving.proposal import check_candidate, propose
+from mdpdice.solving.stages import solve_stages
 from mdpdice.solving.threshold_search import SearchOfThresholds
 
 S = TypeVar("S", bound=Hashable)
@@ -98,7 +99,8 @@ def solve(
         at most `EXACT_UP_TO_NODES` nodes, it goes on with ``"exact"``, for at most half of `time_limit` or
         `EXACT_SECONDS`, and says so in its `warnings`.
     horizon : int, optional
-        Largest number of decisions in a play; then every stage is solved.
+        Largest number of decisions in a play; then every stage is solved.  Of very many small ones, of a million
+        nodes together, some are kept, and the others are found again when they are asked for.
     epsilon : float
         The status is CERTIFIED if every interval has at most the width
         ``epsilon * max(1, |value|)``.  Iterations go on to about nine digits in a network of less than
@@ -426,6 +428,10 @@ def solve_problem(
     stop: SolveInterrupted | NotConvergedError
     try:
         with watch.patience():
+            if run.checkpoint is None and type(solver) is load_solver("backward-induction"):
+                found = solve_stages(problem, solver, run, epsilon, started)
+                if found is not None:
+                    return found
             candidate = answer = propose(network, solver, run)
         # Lets go of the solver's own arrays, which with a horizon are large.
         run.offer(lambda: answer)

@@ -22,40 +22,20 @@ def subject_of(game: Any) -> str:
 
 @attrs.frozen
 class Check:
-    """What became of one check.
+    """What became of one check."""
 
-    Parameters
-    ----------
-    name : str
-        The check.
-    outcome : {"passed", "skipped", "failed"}
-        A check that fails raises, so a report has no third.
-    count : int
-        How many things it looked at.
-    note : str
-        What they were; why it was skipped.
-    """
-
-    name: str
-    outcome: str
-    count: int = 0
-    note: str = ""
+    name: str  #: the check
+    outcome: str  #: "passed", "skipped" or "failed", which raises, so that a report has none
+    count: int = 0  #: how many things it looked at
+    note: str = ""  #: what they were; why it was skipped
 
 
 @attrs.frozen(repr=False)
 class Conformance:
-    """Report of a conformance kit: no check failed.
+    """Report of a conformance kit: no check failed."""
 
-    Parameters
-    ----------
-    subject : str
-        What was checked.
-    checks : tuple of Check
-        In the order in which they were made.
-    """
-
-    subject: str
-    checks: tuple[Check, ...]
+    subject: str  #: what was checked
+    checks: tuple[Check, ...]  #: in the order in which they were made
 
     @property
     def passed(self) -> Mapping[str, int]:

@@ -52,21 +52,10 @@ def check_same(
     max_states : int
         Limit of the exploration of each.
 
-    Returns
-    -------
-    Conformance
-        With the check ``"same"``.
-
     Raises
     ------
     ConformanceError
         They differ; the message shows a state that has no counterpart, as near to the difference as possible.
-
-    Examples
-    --------
-    >>> from mdpdice.games.pig import PigTurn
-    >>> check_same(PigTurn(cap=20), PigTurn(cap=20)).passed
-    {'same': 63}
     """
     ledger = Ledger(f"{subject_of(first)} against {subject_of(second)}", ("same",))
     networks = []

@@ -44,23 +44,6 @@ class Exact(AlwaysAvailable):
         is not.  The policy is.
     ``systems`` : int
         Linear systems solved; one per cyclic component and stage, if the first policy was right everywhere.
-
-    Examples
-    --------
-    Toss a coin until it shows heads, for 1; each toss costs a third of what tossing can win.
-
-    >>> from fractions import Fraction
-    >>> from mdpdice.backend import Run
-    >>> from mdpdice.networks.network import Network
-    >>> game = Network(
-    ...     kind=[1, 3, 0, 0], indptr=[0, 2, 4, 4, 4], dst=[1, 2, 0, 3], weight=[1, 1, 0.5, 0.5],
-    ...     reward=[-1/3, 0, 0, 0], sign=[1] * 4, step=[1] * 4, payoff=[0, 0, 0, 1], start=0,
-    ...     exact_rewards={0: Fraction(-1, 3)})
-    >>> answer = Exact().solve(game, Run())
-    >>> answer.details["exact"][0]
-    Fraction(1, 3)
-    >>> answer.details["ties"].tolist()
-    [True, False, False, False]
     """
 
     name: ClassVar[str] = "exact"

@@ -42,21 +42,6 @@ class ValueIteration(AlwaysAvailable):
     ------
     NotConvergedError
         A component was not settled after `max_sweeps` sweeps.
-
-    Examples
-    --------
-    Pay 1 and toss a coin until it shows heads, for 5; or take 2 at once.
-
-    >>> from mdpdice.backend import Run
-    >>> from mdpdice.networks.network import Network
-    >>> game = Network(
-    ...     kind=[1, 3, 0, 0], indptr=[0, 2, 4, 4, 4], dst=[1, 2, 0, 3], weight=[1, 1, 0.5, 0.5],
-    ...     reward=[-1, 0, 0, 0], sign=[1] * 4, step=[1] * 4, payoff=[0, 0, 2, 5], start=0)
-    >>> answer = ValueIteration().solve(game, Run())
-    >>> round(float(answer.value[0]), 9), int(answer.policy[0])
-    (3.0, 0)
-    >>> bool(answer.details["lower"][0] <= 3 <= answer.details["upper"][0])
-    True
     """
 
     max_sweeps: int = attrs.field(default=100_000, validator=at_least(1))

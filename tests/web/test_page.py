@@ -179,7 +179,7 @@ RECORDED = {
 @pytest.mark.parametrize("name", RECORDED)
 def test_the_command_line_reads_the_record_of_a_page(engine, tmp_path, name, dice):
     pairs, seats, rounds = RECORDED[name]
-    case = open_case(name, pairs, None, 1e-6, None, None, as_json=True, progress=None)
+    case = open_case(name, pairs, as_json=True, progress=None)
     data, _ = pages.page_data(solve(case.game), (), {"game": name, "parameters": case.given})
     played = engine.evaluate(
         """async ([data, seats, rounds, dice]) => {
