@@ -395,7 +395,7 @@ class FileEngine {
   async record() {
     const { about } = this.data;
     const head = ["# Written by a page: mdpdice play --replay reads it.", `game: ${about.game}`];
-    for (const [name, value] of Object.entries(about.parameters)) head.push(`parameter: ${name}=${value}`);
+    for (const [name, value] of Object.entries(about.parameters)) head.push(`parameter: ${name}=${value ?? "none"}`);
     head.push(`seats: ${this.asked.seats.join(",")}`, `seed: ${this.asked.seed}`);
     if (this.asked.rounds > 1) head.push(`rounds: ${this.asked.rounds}`);
     head.push(`moves: ${JSON.stringify(this.match.moves)}`);

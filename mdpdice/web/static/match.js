@@ -209,7 +209,7 @@ export class Play {
 
   /** Take an option. @param {number} node */
   take(node) {
-    Object.assign(this.now, { seen: null, moved: true });
+    this.now.seen = null;
     this.reach(node);
   }
 
@@ -243,7 +243,7 @@ export class Play {
         now.total += now.side * model.data.total;
         Object.assign(now, { side: -now.side, seen: null });
       }
-      now.at = model.moved(now.node, now.at);
+      Object.assign(now, { at: model.moved(now.node, now.at), moved: true });
       this.reach(model.roots[now.at.state]);
     }
   }
