@@ -8,7 +8,6 @@ import { scrolled } from "./story.js";
 
 const [LEFT, RIGHT, LEVEL, HEIGHT] = [40, 320, 204, 240];
 const BARS = 40;
-const ANCHORS = ["start", "middle", "end"];
 
 /** @param {MapChart | TableChart} chart */
 export function drawChart(chart) {
@@ -26,8 +25,14 @@ export function drawChart(chart) {
 function drawMap({ title, x, y, cells, names, at }) {
   const [wide, high] = [(RIGHT - LEFT) / x.values.length, LEVEL / y.values.length];
   const top = (/** @type {number} */ row) => LEVEL - (row + 1) * high;
-  const drawn = cells.flatMap((row, up) => runsOf(row).map(([choice, from, to]) => svg(`rect.area-${choice % 4}`,
-    { x: LEFT + from * wide, y: top(up), width: (to - from) * wide + 0.2, height: high + 0.2 })));
+  const drawn = cells.flatMap((row, up) => {
+    const ends = [...row.keys()].filter((one) => row[one] !== row[one + 1]); // of runs of one choice
+    return ends.flatMap((end, i) => {
+      const [choice, from] = [row[end], (ends[i - 1] ?? -1) + 1];
+      const size = { x: LEFT + from * wide, y: top(up), width: (end + 1 - from) * wide + 0.2, height: high + 0.2 };
+      return choice === null ? [] : [svg(`rect.area-${choice % 4}`, size)];
+    });
+  });
   const here = at && names[cells[at[1]]?.[at[0]] ?? -1];
   const said = at && here ? `Here: ${x.label} ${x.values[at[0]]}, ${y.label} ${y.values[at[1]]}: ${here}.` : "";
   if (at) drawn.push(svg("circle.here", { cx: LEFT + (at[0] + 0.5) * wide, cy: top(at[1]) + high / 2, r: 6 }));
@@ -37,13 +42,6 @@ function drawMap({ title, x, y, cells, names, at }) {
   });
   const picture = drawSvg(`${title}. ${said}`, ...drawn, ...axes(x.label, x.values, y.label, y.values));
   return el("figure", el("figcaption", title), picture, el("ul.legend", ...legend), said && el("p.said", said));
-}
-
-/** Runs of equal choices in a row: choice, from, to.
- * @param {(number | null)[]} row @returns {[number, number, number][]} */
-function runsOf(row) {
-  const ends = [...row.keys()].filter((at) => row[at] !== row[at + 1]);
-  return ends.flatMap((end, i) => (row[end] === null ? [] : [[row[end], (ends[i - 1] ?? -1) + 1, end + 1]]));
 }
 
 /** Chances of the final score, in a few bars, and where the mean is. @param {Distribution} distribution */
@@ -77,12 +75,14 @@ function axes(across, xs, up, ys) {
     [values[0], values.length > 2 ? values[Math.floor(values.length / 2)] : undefined, values[values.length - 1]]
       .map((value) => (value === undefined ? "" : shownNumber(value)));
   const middle = (LEFT + RIGHT) / 2;
+  /** @param {string} anchor @param {number} x @param {number} y @param {string} text @param {object} [more] */
+  const write = (anchor, x, y, text, more) => svg("text", { "text-anchor": anchor, x, y, ...more }, text);
   return [
     svg("path.axis", { d: `M${LEFT} 0V${LEVEL}H${RIGHT}` }),
-    ...three(xs).map((text, i) => svg(`text.${ANCHORS[i]}`, { x: [LEFT, middle, RIGHT][i], y: LEVEL + 14 }, text)),
-    ...three(ys).map((text, i) => svg("text.end", { x: LEFT - 5, y: LEVEL - (i * (LEVEL - 10)) / 2 }, text)),
-    svg("text.middle", { x: middle, y: HEIGHT - 4 }, across),
-    svg("text.middle", { x: 11, y: LEVEL / 2, transform: `rotate(-90 11 ${LEVEL / 2})` }, up),
+    ...three(xs).map((text, i) => write(["start", "middle", "end"][i], [LEFT, middle, RIGHT][i], LEVEL + 14, text)),
+    ...three(ys).map((text, i) => write("end", LEFT - 5, LEVEL - (i * (LEVEL - 10)) / 2, text)),
+    write("middle", middle, HEIGHT - 4, across),
+    write("middle", 11, LEVEL / 2, up, { transform: `rotate(-90 11 ${LEVEL / 2})` }),
   ];
 }
 

@@ -63,11 +63,8 @@ export function shownLoss(loss, chance) {
 }
 
 /** Words as a title: `pig-race` is "Pig race". @param {string} words */
-export function capital(words) {
-  return words.charAt(0).toUpperCase() + words.slice(1).replace(/(?<=[a-z])-(?=[a-z])/g, " ");
-}
+export const capital = (words) =>
+  words.charAt(0).toUpperCase() + words.slice(1).replace(/(?<=[a-z])-(?=[a-z])/g, " ");
 
 /** A count and its noun. @param {number} count @param {string} noun */
-export function counted(count, noun) {
-  return `${count} ${noun}${count === 1 ? "" : "s"}`;
-}
+export const counted = (count, noun) => `${count} ${noun}${count === 1 ? "" : "s"}`;

@@ -109,7 +109,8 @@ export class Model {
     const packed = JSON.parse(text);
     const made = new Model(JSON.parse(new TextDecoder().decode(await inflate(packed.model))));
     made.kind = await integers(packed.nodes);
-    const columns = await Promise.all(packed.columns.map((/** @type {Packed[]} */ three) => Promise.all(three.map(integers))));
+    const three = /** @type {Packed[][]} */ (packed.columns).map((some) => Promise.all(some.map(integers)));
+    const columns = await Promise.all(three);
     const seen = columns.map(() => 0);
     made.numbers = made.numbers.map(() => new Int32Array(made.kind.length));
     made.kind.forEach((kind, node) => {
@@ -134,20 +135,16 @@ export class Model {
   /** @param {any} data */
   constructor(data) {
     this.data = data;
-    /** @type {Axis[]} */
-    this.axes = data.axes;
-    /** @type {number[]} */
-    this.strides = [];
+    this.axes = /** @type {Axis[]} */ (data.axes);
+    this.strides = /** @type {number[]} */ ([]);
     this.points = this.axes.reduceRight((points, axis, i) => (this.strides[i] = points) * axis.size, 1);
-    /** @type {Compiled[]} */
-    this.exprs = data.exprs.map(compileExpression);
+    this.exprs = /** @type {Compiled[]} */ (data.exprs.map(compileExpression));
     this.kind = this.children = this.begin = this.roots = this.shown = this.variants = new Int32Array(0);
     this.row = this.before = this.stamps = this.kind;
     this.numbers = [this.kind, this.kind, this.kind];
     this.values = this.worths = new Float64Array(0);
     this.marks = this.fresh = /** @type {Uint8Array} */ (new Uint8Array(0));
-    /** @type {(at: number) => Int32Array} */
-    this.table = () => this.kind;
+    this.table = (/** @type {number} */ _) => this.kind;
     this.stamp = 0; // of a position; what is found at one is remembered with its stamp
     this.aimed = new Int32Array(data.updates.length); // stamps of targets
     this.targets = new Float64Array(data.updates.length);
@@ -199,8 +196,8 @@ export class Model {
 
   /** @param {number} state @param {number} index @returns {Position} */
   placed(state, index) {
-    const counters = this.axes.map(({ first, step, size }, i) => first + step * (Math.floor(index / this.strides[i]) % size));
-    return { state, counters, index };
+    const places = this.axes.map(({ size }, i) => Math.floor(index / this.strides[i]) % size);
+    return { state, counters: this.axes.map(({ first, step }, i) => first + step * places[i]), index };
   }
 
   /** The grid point of counters. @param {number[]} counters */
@@ -218,7 +215,8 @@ export class Model {
     return expr < 0 ? 0 : Number(this.exprs[expr](at.counters));
   }
 
-  /** The grid point after an update, -1 where it may not be. @param {number} update @param {Position} at @param {number} stamp */
+  /** The grid point after an update, -1 where it may not be.
+   * @param {number} update @param {Position} at @param {number} stamp */
   target(update, at, stamp) {
     if (update < 0) return at.index;
     if (this.aimed[update] === stamp) return this.targets[update];
@@ -248,7 +246,8 @@ export class Model {
     return this.children.subarray(this.begin[node], this.begin[node + 1]);
   }
 
-  /** The node that a node stands for once conditions are settled; -1: the option is not available. @param {number} node @param {Position} at */
+  /** The node that a node stands for once conditions are settled; -1: the option is not available.
+   * @param {number} node @param {Position} at */
   settled(node, at) {
     let found = node;
     while (found >= 0 && this.kind[found] === WHEN) {
@@ -287,7 +286,8 @@ export class Model {
     return (this.numbers[0][node] === 1) !== (this.data.sense === "min");
   }
 
-  /** What a node is worth to the player to move, NaN where play does not come. @param {number} node @param {Position} at @param {number} stamp @returns {number} */
+  /** What a node is worth to the player to move, NaN where play does not come.
+   * @param {number} node @param {Position} at @param {number} stamp @returns {number} */
   worth(node, at, stamp) {
     if (this.stamps[node] === stamp) return this.worths[node];
     const kind = this.kind[node]; // each on its own: before browsers compile this, lists would take long

@@ -87,9 +87,7 @@ function grouped(weights, count) {
 }
 
 /** A number as people write it. @param {number} number @param {boolean} [signed] */
-export function shown(number, signed) {
-  return (signed && number >= 0 ? "+" : "") + String(Number(number.toPrecision(10)));
-}
+export const shown = (number, signed) => `${signed && number >= 0 ? "+" : ""}${Number(number.toPrecision(10))}`;
 
 /** A play. What changes is in `now`, so that it can be kept and gone back to. */
 export class Play {
@@ -207,12 +205,6 @@ export class Play {
     return column < 0 ? 0 : this.model.number(this.model.numbers[column][node], this.now.at);
   }
 
-  /** Take an option. @param {number} node */
-  take(node) {
-    this.now.seen = null;
-    this.reach(node);
-  }
-
   /** See a roll, or an outcome where the dice are not known. @param {number} roll */
   threw(roll) {
     const [{ model, now }, from] = [this, this.own(0)];
@@ -235,7 +227,10 @@ export class Play {
       if (moves > 10_000) throw new Error("The play goes on without a decision.");
       if (this.kind === END) {
         const payoff = model.number(this.own(0), now.at);
-        now.over = { payoff, words: this.ended(payoff) };
+        const result = model.data.total === 1 && (payoff === 0 || payoff === 1);
+        const usual = model.data.two ? `the end pays ${shown(payoff)}` : "";
+        const words = result ? (payoff ? "wins" : "loses") : usual;
+        now.over = { payoff, words: this.own(1) >= 0 ? this.spoken(this.own(1)) : words };
         now.total += now.side * payoff;
         return;
       }
@@ -246,12 +241,5 @@ export class Play {
       Object.assign(now, { at: model.moved(now.node, now.at), moved: true });
       this.reach(model.roots[now.at.state]);
     }
-  }
-
-  /** The words for an end. @param {number} payoff */
-  ended(payoff) {
-    if (this.own(1) >= 0) return this.spoken(this.own(1));
-    if (this.model.data.total === 1 && (payoff === 0 || payoff === 1)) return payoff ? "wins" : "loses";
-    return this.model.data.two ? `the end pays ${shown(payoff)}` : "";
   }
 }

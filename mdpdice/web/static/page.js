@@ -12,10 +12,8 @@ import { listenToKeys } from "./keys.js";
 
 /** @import { Advice, Engine, Face, Part, PlayEvent, Start, View } from "./types.js" */
 
-/** What about() may say, in the order of the foot. */
-const ABOUT = ["value", "status", "proved", "rounding", "digest", "version", "cite"];
-/** Milliseconds after which the table is drawn without the advice, and again when it has come. */
-const PATIENCE = 150;
+const ABOUT = ["value", "status", "proved", "rounding", "digest", "version", "cite"]; // of about(), in the foot
+const PATIENCE = 150; // milliseconds after which the table is drawn without the advice, and again when it has come
 
 /** One match after another, on one engine. */
 class Page {
@@ -32,7 +30,7 @@ class Page {
     this.verdict = "";
     this.busy = false;
     this.moves = 0;
-    this.mode = keep() ?? "off";
+    this.mode = "off";
     engine.progress = (text, share) => this.wait(text, share);
   }
 
@@ -82,7 +80,8 @@ class Page {
       const asked = this.mode === "always" ? this.careful(() => this.ask()) : null;
       await Promise.race([asked, new Promise((resolve) => setTimeout(resolve, PATIENCE))]);
       this.draw();
-      this.tellNews(view);
+      byId("news").replaceChildren(...drawNews(this.news, seatNames(view)));
+      if (this.verdict) byId("news").append(el("p.verdict", this.verdict));
       if (view.over) await this.drawEnd(view);
     });
     this.busy = false;
@@ -119,7 +118,10 @@ class Page {
   choose(i) {
     return this.act(async () => {
       if (this.mode === "afterwards") await this.ask();
-      this.verdict = this.mode === "off" || !this.advice ? "" : verdictOf(i, this.advice, this.view?.total === 1);
+      const [{ advice, view }, best] = [this, this.advice?.find((one) => one.best)];
+      const loss = advice && this.mode !== "off" ? advice[i].loss : null;
+      this.verdict = loss === null ? "" : loss < NOTHING ? "Nothing was better."
+        : `That lost ${shownLoss(loss, view?.total === 1)}. Better was: ${best?.words}.`;
       return this.engine.choose(i);
     });
   }
@@ -146,7 +148,6 @@ class Page {
   /** @param {string} mode */
   async advise(mode) {
     this.mode = mode;
-    keep(mode);
     this.draw();
     await this.careful(async () => {
       if (mode === "always") await this.ask();
@@ -185,12 +186,6 @@ class Page {
     }
     if (inside && !focused?.isConnected) this.focus(focused?.getAttribute("data-key") ?? "");
     else if (inside && byId("setup").contains(focused)) this.focus("");
-  }
-
-  /** Say what happened since the last view, once. @param {View} view */
-  tellNews(view) {
-    byId("news").replaceChildren(...drawNews(this.news, seatNames(view)));
-    if (this.verdict) byId("news").append(el("p.verdict", this.verdict));
   }
 
   /** Put the focus on a place that was redrawn, else where something can be done. @param {string} key */
@@ -261,14 +256,14 @@ class Page {
 
   /** @param {View} view */
   async drawEnd(view) {
-    const names = seatNames(view);
+    const [names, { over }] = [seatNames(view), view];
     const last = view.round >= view.rounds;
     const seat = view.events.at(-1)?.seat ?? null;
     const who = names.length > 1 && seat !== null && `${names[seat]}: `;
     const go = () => (last ? this.fresh() : this.leave("again"));
     const next = button(".main", "next", go, last ? "New match" : `Round ${view.round + 1}`);
     byId("end").replaceChildren(el("h2", last ? "The end" : `Round ${view.round} is over`),
-      el("p.result", who, view.over?.words || `${shownNumber(view.over?.payoff ?? 0)} points`), el("div.buttons", next));
+      el("p.result", who, over?.words || `${shownNumber(over?.payoff ?? 0)} points`), el("div.buttons", next));
     next.focus();
     byId("end").append(drawRounds(view, names) ?? "");
     const review = drawReview(await this.engine.review(), view, names);
@@ -294,23 +289,6 @@ class Page {
 function unfold(id, inside) {
   byId(id).hidden = !inside.length;
   byId(id).lastElementChild?.replaceChildren(...inside);
-}
-
-/** @param {number} i @param {Advice[]} advice @param {boolean} chance */
-function verdictOf(i, advice, chance) {
-  const { loss } = advice[i];
-  if (loss < NOTHING) return "Nothing was better.";
-  return `That lost ${shownLoss(loss, chance)}. Better was: ${advice.find(({ best }) => best)?.words}.`;
-}
-
-/** What advice is wanted, now and next time; a page in a file may not be allowed to keep it. @param {string} [mode] */
-function keep(mode) {
-  try {
-    if (mode) localStorage.setItem("mdpdice advice", mode);
-    return localStorage.getItem("mdpdice advice");
-  } catch {
-    return null;
-  }
 }
 
 /** Show the page for an engine, and let people play. @param {Engine} engine */

@@ -1,5 +1,5 @@
 // @ts-check
-/** The engine behind a server (docs/server.md): every call is a request, and what must be solved first is waited for. */
+/** The engine behind a server (docs/server.md): calls are requests, and what must be solved first is waited for. */
 
 /** @import { Engine, Parameter, Setup, Start, View } from "./types.js" */
 /** @typedef {{name: string, help: string, allowed: string, value: unknown, required: boolean}} Told */
@@ -15,12 +15,9 @@ const KINDS = { "a whole number": "int", "a number": "number", "true or false": 
 
 /** A match at the server that the page is from. @implements {Engine} */
 export class Remote {
-  /** @type {View | null} */
-  table = null;
-  /** @type {Start | null} */
-  auto = null;
-  /** The key of what is being solved. */
-  solving = "";
+  table = /** @type {View | null} */ (null);
+  auto = /** @type {Start | null} */ (null);
+  solving = ""; // the key of what is being solved
   /** Told how far solving is, whatever asked for it. @type {Engine["progress"]} */
   progress = null;
 
@@ -60,15 +57,10 @@ export class Remote {
   record = async () => (await this.look("record")).text;
   about = async () => (this.table ? this.look("about") : {});
 
-  /** What is known at the table. @param {string} what */
-  look(what) {
-    return this.ask(`tables/${this.table?.id}/${what}`);
-  }
-
+  /** What is known at the table. */
+  look = (/** @type {string} */ what) => this.ask(`tables/${this.table?.id}/${what}`);
   /** Change the table as it was seen. @param {string} how @param {object} [said] */
-  say(how, said) {
-    return this.change(`tables/${this.table?.id}/${how}`, { turn: this.table?.turn, ...said });
-  }
+  say = (how, said) => this.change(`tables/${this.table?.id}/${how}`, { turn: this.table?.turn, ...said });
 
   /** @param {string} path @param {object} [said] @returns {Promise<View>} */
   async change(path, said) {
@@ -132,6 +124,6 @@ function parameterOf({ name, help, allowed, value }) {
   const choices = allowed.split(/, | or /);
   const choice = choices.length > 1 && choices.every((one) => /^[\w-]+$/.test(one));
   const shown = Array.isArray(value) ? value.join(",") : value;
-  const more = [help, choice ? "" : allowed].filter(Boolean).join("; ");
-  return choice ? { name, kind: "choice", value: shown, choices, help } : { name, kind: "text", value: shown, help: more };
+  if (choice) return { name, kind: "choice", value: shown, choices, help };
+  return { name, kind: "text", value: shown, help: [help, allowed].filter(Boolean).join("; ") };
 }

@@ -42,7 +42,7 @@ function fieldsOf(game) {
     game.description && el("p.description", game.description),
     game.parameters.length > 0 &&
       el("details", el("summary", "Rules of this game"), el("div.two", ...game.parameters.map(drawParameter))),
-    el("fieldset", el("legend", "Who plays"), seats, game.players === 1 && more),
+    el("fieldset", el("legend", "Who plays"), seats, game.players === 1 && el("div.buttons", more)),
     el("fieldset.two", el("legend", "The match"), drawField("Rounds", el("input", rounds)),
       drawField("Seed of the dice", el("input", seed))),
     el("fieldset", el("legend", "The dice"), drawRadio("drawn", "The page throws them"),

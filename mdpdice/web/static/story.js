@@ -16,8 +16,7 @@ export function seatNames({ seats, names }) {
 
 /** One line for every choice, with what it led to. @param {PlayEvent[]} events @returns {Line[]} */
 function linesOf(events) {
-  /** @type {Line[]} */
-  const lines = [];
+  const lines = /** @type {Line[]} */ ([]);
   let follows = "";
   for (const { kind, seat, words, lost = false } of events) {
     const last = lines.at(-1);
@@ -33,8 +32,7 @@ function linesOf(events) {
 /** What happened since one looked last: a paragraph for every turn.
  * @param {PlayEvent[]} events @param {string[]} names */
 export function drawNews(events, names) {
-  /** @type {HTMLElement[]} */
-  const found = [];
+  const found = /** @type {HTMLElement[]} */ ([]);
   let before = /** @type {number | null | undefined} */ (undefined);
   for (const { seat, text, lost } of linesOf(events).slice(-8)) {
     if (seat !== before) found.push(el("p", seat !== null && names.length > 1 && el("b", `${names[seat]}: `)));

@@ -11,9 +11,7 @@ export function tappedPart(view, label) {
 }
 
 /** The seat whose a part is. @param {Part} part */
-export function ownerOf(part) {
-  return part.seat ?? (typeof part.of === "number" ? part.of : null);
-}
+export const ownerOf = (part) => part.seat ?? (typeof part.of === "number" ? part.of : null);
 
 /** Dice and tokens are gathered one by one; a place of any other part is an action at once. @param {Part} part */
 export const gathers = (part) => part.kind === "dice" || part.kind === "tokens";
