@@ -71,7 +71,6 @@ class _Field(Look[Any], abc.ABC):
 
 @functools.cache
 def _taken(roll: tuple[int, ...], c: int, ones: int, twos: int, more: int) -> Act:
-    """Return how it is said that rabbits and cages are taken from a roll."""
     cages = range(c + 2, c + 2 + more)
     lying, places = list(roll), []
     for face in (*(1,) * ones, *(2,) * twos, *cages):

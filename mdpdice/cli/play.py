@@ -26,8 +26,7 @@ if TYPE_CHECKING:
     from mdpdice.policies.telling import Teller
 
 Seating: TypeAlias = Callable[[list[str], Say], Table]
-MOST_SEATS = 4
-"""Seats side by side at the server and in a page, whose records are played again."""
+MOST_SEATS = 4  # side by side at the server and in a page, whose records are played again
 _KEYS = {"state": "state", "choice": "action", "roll": "outcome", "reward": "reward", "end": "payoff"}
 
 
@@ -133,8 +132,8 @@ class Match:
         self.people = [name == "human" for name in seats]
         self.who = ["you" if name == "human" else name for name in seats]
         if len(set(seats)) < len(seats):
-            many = ("player 1", "player 2", "player 3", "player 4")
-            self.who = list(many if any(self.people) else ("first", "second", "third", "fourth"))[: len(seats)]
+            usual = ["first", "second", "third", "fourth"][: len(seats)]
+            self.who = [f"player {at + 1}" for at in range(len(seats))] if any(self.people) else usual
         elif len(seats) == 1:
             self.who = [""]
         self.told: list[str] = []

@@ -5,10 +5,10 @@ A number in them may be ``{"e": 5}``, the expression of that number, and ``{"s":
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import json
 import operator
-from collections import Counter as Multiset
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -42,11 +42,7 @@ class Words:
         self.lists: dict[str, list[Any]] = {}
         self.known: dict[str, dict[Hashable, int]] = {}
         self._classes: dict[Any, Any] = {}
-        self._plain = Multiset[Any]()
-        self._parts: dict[Any, int] = {}
-        self._acts: dict[Any, int] = {}
-        self._heards: dict[Any, int] = {}
-        self._texts: dict[Any, int] = {}
+        self._known: dict[Any, int] = {}
         self._dice: dict[int, str] = {}  # by identity: those of a throw are made once
         self.put("variants", "[]", [])
 
@@ -56,6 +52,14 @@ class Words:
         if key not in known:
             self.lists.setdefault(kind, []).append(key if data is None else data)
         return known.setdefault(key, len(known))
+
+    def _once(self, key: Any, make: Callable[[], int]) -> int:
+        """Return what is made, once for every key; expressions and lists are no keys."""
+        with contextlib.suppress(GameError, TypeError):
+            if (number := self._known.get(key)) is None:
+                number = self._known[key] = make()
+            return number
+        return make()
 
     def value(self, value: Any) -> Any:
         """Return a number, text or condition of a part."""
@@ -67,12 +71,12 @@ class Words:
         """Return the number of a text, in which the dice that lie there may be named."""
         if (dice := self._dice.get(id(seen))) is None:
             dice = self._dice[id(seen)] = str(seen) if seen else ""
+        return self._once((text, dice), lambda: self._text(text, dice))
+
+    def _text(self, text: Text, dice: str) -> int:
         plain = isinstance(text, str) or not any(isinstance(piece, Expr) for piece in text)
-        key = (text if isinstance(text, str) else spoken(text, {}), dice) if plain else None
-        if key in self._texts:
-            return self._texts[key]
         said: list[Any] = []
-        for piece in (key[0],) if key else text:
+        for piece in (spoken(text, {}),) if plain else text:
             one = self.value(piece)
             before, found, after = str(piece).partition(dice) if dice and isinstance(piece, str) else ("", "", "")
             for part in [before, SEEN, after] if found else [one if isinstance(one, dict) else str(piece)]:
@@ -80,10 +84,7 @@ class Words:
                     said[-1] += part
                 elif part:
                     said.append(part)
-        number = self.put("texts", json.dumps(said), said)
-        if key:
-            self._texts[key] = number
-        return number
+        return self.put("texts", json.dumps(said), said)
 
     # --- the table --------------------------------------------------------------------------------
 
@@ -91,23 +92,18 @@ class Words:
         """Return the number of a part; dice that show what was thrown stand for any throw."""
         given = _values_of(type(part))(part)
         thrown = seen is not None and isinstance(part, Dice) and part.faces == seen.faces
-        key: Any = type(part), thrown, given, tuple(map(type, given))  # 1 and True are equal in Python
-        try:
-            if key in self._parts:
-                return self._parts[key]
-        except (GameError, TypeError):  # expressions and lists are no keys
-            key = None
+        key = type(part), thrown, given, tuple(map(type, given))  # 1 and True are equal in Python
+        return self._once(key, lambda: self._part(part, thrown))
+
+    def _part(self, part: Any, thrown: bool) -> int:
         fields = attrs.asdict(part, recurse=False)
         if isinstance(part, Dice):
-            named = [die.name for die in part.dice]
-            fields["dice"] = named if any(named) and not thrown else []
+            names = [die.name for die in part.dice]
+            fields["dice"] = names if any(names) and not thrown else []
             fields["faces"] = SEEN if thrown else [face_data(face) for face in part.faces]
         told = {name: self.text(one) if name == "text" else self._values(one) for name, one in fields.items()}
         data = {"kind": type(part).__name__.lower(), **told}
-        number = self.put("parts", json.dumps(data), data)
-        if key:
-            self._parts[key] = number
-        return number
+        return self.put("parts", json.dumps(data), data)
 
     def _values(self, value: Any) -> Any:
         if isinstance(value, tuple | list):
@@ -123,7 +119,8 @@ class Words:
         rolls = list(self._some((*arrivals[:1], *arrivals[-1:])))
         lying = [self.look.table(core, seen) for seen in rolls]
         plain = self.look.table(core) if bare or not arrivals else None
-        faces = [_faces(parts) for parts in ([] if plain is None else [plain]) + lying]
+        shown = lying if plain is None else [plain, *lying]
+        faces = [[part.faces for part in parts if isinstance(part, Dice)] for parts in shown]
         same = all(one == faces[0] for one in faces)
 
         def say(seen: Rolled | None, parts: Sequence[Part]) -> int:
@@ -135,11 +132,8 @@ class Words:
         usual = say(None, self.look.table(core) if plain is None else plain)
         if not ends - {usual}:
             return usual, 0
-
-        def told(seen: Rolled) -> int:
-            return say(seen, self.look.table(core, seen))
-
-        found = [[throw, outcome, self._rolls(throw, outcome, told)] for throw, outcome in arrivals]
+        rolled = lambda seen: say(seen, self.look.table(core, seen))  # noqa: E731
+        found = [[throw, outcome, self._rolls(throw, outcome, rolled)] for throw, outcome in arrivals]
         return usual, self.put("variants", json.dumps(found), found)
 
     # --- what is done and what happens --------------------------------------------------------------
@@ -149,19 +143,18 @@ class Words:
 
         def say(seen: Rolled | None) -> int:
             acts = (self.look.act(core, action, seen) for action in actions)
-            return self.put("menus", tuple(map(self._act, acts)))
+            return self.put("menus", tuple(self._once(act, functools.partial(self._act, act)) for act in acts))
 
         usual, found = say(None), []
 
         # What is said alike without dice, of two states, is said alike with them: such states differ in scores.
         # Of the first ones this is looked at.
         def differs(arrival: tuple[int, int]) -> bool:
-            times, rolls = self._classes.get((usual, *arrival), (self._plain[usual, *arrival], []))
-            if times > 1:
-                return rolls not in ([], [usual])
-            other = any(say(seen) != usual for seen in self._some([arrival]))
-            self._plain[usual, *arrival] += not other
-            return other
+            times, rolls = self._classes.get((usual, *arrival), (0, [usual]))
+            if times < 2 and any(say(seen) != usual for seen in self._some([arrival])):
+                return True
+            self._classes[usual, *arrival] = times + 1, rolls
+            return rolls not in ([], [usual])
 
         for throw, outcome in arrivals if any(map(differs, arrivals[:: len(arrivals) // 8 + 1])) else ():
             key: tuple[Any, ...] = (usual, throw, outcome)
@@ -176,13 +169,8 @@ class Words:
         return usual, self.put("variants", json.dumps(found), found)
 
     def _act(self, act: Act) -> int:
-        key = (act.words, act.tap) if isinstance(act.words, str) else None
-        if (number := self._acts.get(key)) is None:
-            words, tap = self.text(act.words), act.tap and [act.tap[0], [list(places) for places in act.tap[1]]]
-            number = self.put("acts", (words, act.tap), [words, tap])
-            if key:
-                self._acts[key] = number
-        return number
+        tap = act.tap and [act.tap[0], [list(places) for places in act.tap[1]]]
+        return self.put("acts", (words := self.text(act.words), act.tap), [words, tap])
 
     def _some(self, arrivals: Sequence[tuple[int, int]]) -> Iterator[Rolled]:
         """Yield the first and the last roll of outcomes."""
@@ -201,13 +189,13 @@ class Words:
         """Return what is said of the outcomes of a throw, where they lose something and where not."""
         may = tuple(frozenset(losses(edge, self.rules)) for edge in edges)
         key = throw, may, None if type(self.look).heard is Look.heard else core  # a look may say it by the state
-        if key not in self._heards:
-            both = (False, True)
-            each = [
-                [self._heard(core, throw, at, one) if one in may[at] else -1 for one in both] for at in range(len(may))
-            ]
-            self._heards[key] = self.put("heard", json.dumps(each), each)
-        return self._heards[key]
+
+        def say() -> int:
+            both, each = (False, True), enumerate(may)
+            found = [[self._heard(core, throw, at, one) if one in some else -1 for one in both] for at, some in each]
+            return self.put("heard", json.dumps(found), found)
+
+        return self._once(key, say)
 
     def _heard(self, core: Any, throw: int, at: int, lost: bool) -> Any:
         made = self.rules.throws[throw]
@@ -236,13 +224,7 @@ class Words:
             return -1
 
 
-@functools.cache
-def _values_of(kind: type) -> Callable[[Part], tuple[Any, ...]]:
-    return operator.attrgetter(*(field.name for field in attrs.fields(kind)))
-
-
-def _faces(parts: Sequence[Any]) -> list[tuple[Any, ...]]:
-    return [part.faces for part in parts if isinstance(part, Dice)]
+_values_of = functools.cache(lambda kind: operator.attrgetter(*(field.name for field in attrs.fields(kind))))
 
 
 def losses(edge: Any, rules: Rules) -> set[bool]:
