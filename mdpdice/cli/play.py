@@ -17,7 +17,7 @@ from mdpdice.cli.case import Case
 from mdpdice.cli.game_command import Answer, game_command
 from mdpdice.cli.game_parameters import show
 from mdpdice.cli.options import NewFile, question_options, sense_option, solver_option
-from mdpdice.cli.seats import Left, Say, Table, for_two, split_seats
+from mdpdice.cli.seats import MOST_SEATS, Left, Say, Table, for_two, split_seats
 from mdpdice.cli.text import action_data, short
 from mdpdice.errors import MdpDiceError
 
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from mdpdice.policies.telling import Teller
 
 Seating: TypeAlias = Callable[[list[str], Say], Table]
-MOST_SEATS = 4  # side by side at the server and in a page, whose records are played again
 _KEYS = {"state": "state", "choice": "action", "roll": "outcome", "reward": "reward", "end": "payoff"}
 
 

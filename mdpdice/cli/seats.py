@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from mdpdice.policies.playthrough import Seat, Turn
 
 Say: TypeAlias = Callable[[str], None]
+MOST_SEATS = 4  # side by side at the server and in a page, whose records are played again
 GLANCE = 20_000
 """Most states that are explored to see how many players a game has."""
 

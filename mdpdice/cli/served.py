@@ -22,9 +22,9 @@ from mdpdice.cli.catalogue import find_game, summary
 from mdpdice.cli.game_parameters import parameters_of, plain, show
 from mdpdice.cli.limits import MOST_STATES
 from mdpdice.cli.named_policies import known_names, rule_and_ratings
-from mdpdice.cli.play import MOST_SEATS, Match
+from mdpdice.cli.play import Match
 from mdpdice.cli.progress_bars import ProgressBars
-from mdpdice.cli.seats import Solved, Table, for_two
+from mdpdice.cli.seats import MOST_SEATS, Solved, Table, for_two
 from mdpdice.cli.text import action_data, json_number
 from mdpdice.errors import MdpDiceError
 from mdpdice.modelling.asking import ask
