@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from mdpdice.policies.playthrough import Seat, Turn
 
 Say: TypeAlias = Callable[[str], None]
+MOST_SEATS = 4  # side by side at the server and in a page, whose records are played again
 GLANCE = 20_000
 """Most states that are explored to see how many players a game has."""
 
@@ -134,12 +135,12 @@ class Table:
     is the last decision.
     """
 
-    most = 2
-
-    def __init__(self, case: Case, names: list[str], solver: str, seed: int, alone: str | None, say: Say) -> None:
+    def __init__(
+        self, case: Case, names: list[str], solver: str, seed: int, alone: str | None, say: Say, most: int = 2
+    ) -> None:
         from mdpdice.policies.playthrough import plain
 
-        if not 1 <= len(names) <= self.most:
+        if not 1 <= len(names) <= most:
             raise click.UsageError(f"--seats: a game has one or two players, not {len(names)}")
         if alone is not None and len(names) == 2 and not for_two(case.game):
             raise click.UsageError(alone)

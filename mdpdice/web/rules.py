@@ -91,16 +91,16 @@ class Rules:
         self.bare = {0}
         self.words = Words(look, self)
         self.state(self.game.start())
-        found = 0
-        while found < len(self.states):  # states are found on the way
-            for core in list(self.states)[found:]:
-                found += 1
-                self._follow(self.game.node(core), None)
+        nodes = list[Any]()
+        while len(nodes) < len(self.states):  # states are found on the way
+            for core in list(self.states)[len(nodes) :]:
+                nodes.append(self.game.node(core))
+                self._follow(nodes[-1], None)
         self.roots: list[int] = []
         self.tables: list[tuple[int, int]] = []
         for at, core in enumerate(self.states):
             self.tables.append(self.words.table(core, sorted(self.arrivals.get(at, ())), bare=at in self.bare))
-            self.roots.append(self._node(self.game.node(core), core, at, None, None))
+            self.roots.append(self._node(nodes[at], core, at, None, None))
 
     # --- numbers ----------------------------------------------------------------------------------
 
