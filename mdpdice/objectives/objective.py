@@ -317,7 +317,7 @@ class Win(Objective):
     """Probability that the player to move wins, with more than half of `total`, within some turns of their own.
 
     The other one does what they can against it, in as many turns.  For games with `pass_to` whose ends alone pay.  The
-    states of the answer have the turns that are over as a counter, ``At(state, collected=turns)``.
+    states of the answer have a counter for the turns of both that are over, ``At(state, collected=turns)``.
 
     Parameters
     ----------
@@ -341,9 +341,9 @@ class Win(Objective):
         end, half = network.kind == Kind.END, network.total / 2
         ahead = [network.exact_payoff(node) - half if ends else 0 for node, ends in enumerate(end.tolist())]
         both = one_view(stop_at(network, end, np.zeros(len(end)), self.wanted(network), rewards=False))
-        back = np.concatenate((np.zeros(network.n_edges), network.sign < 0))
+        turns = np.tile(network.sign < 0, 2).astype(np.float64)
         payoff = np.array([*(one > 0 for one in ahead), *(one < 0 for one in ahead)], dtype=np.float64)
-        return with_sums(attrs.evolve(both, payoff=payoff, reward=back), lambda *_: self.within, "Win")[0]
+        return with_sums(attrs.evolve(both, payoff=payoff, reward=turns), lambda *_: 2 * self.within, "Win")[0]
 
     def refuse(self, model: Network | Lattice) -> None:
         """Refuse a game without turns, or with rewards."""

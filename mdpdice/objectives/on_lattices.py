@@ -76,17 +76,16 @@ def _winning(lattice: Lattice, objective: Win) -> Lattice:
     # For either side, by the number of a payoff, which is -1 for 0; and what every turn counts.
     numbers = (*(as_expr(one > half) for one in paid), *(as_expr(one < half) for one in paid), as_expr(1))
     payoff = np.concatenate((lattice.payoff + 1, lattice.payoff + 1 + len(paid)))
-    back = np.concatenate((np.zeros(lattice.n_edges), lattice.sign < 0))
-    over, last = CounterValue(COLLECTED) >= objective.within, len(numbers) - 1
+    over, last = CounterValue(COLLECTED) >= 2 * objective.within, len(numbers) - 1
     counted = attrs.evolve(
         both,
         rewards=numbers,
         payoff=np.where(both.kind == Kind.END, payoff, -1).astype(np.int32),
-        reward=np.where(back, last, -1).astype(np.int32),
+        reward=np.where(np.tile(lattice.sign < 0, 2), last, -1).astype(np.int32),
         discount=Fraction(1),
         progress=None if lattice.progress is None else (*lattice.progress, CounterValue(COLLECTED)),
     )
-    counted = with_counter(counted, {last: as_expr(1)}, objective.within)
+    counted = with_counter(counted, {last: as_expr(1)}, 2 * objective.within)
     return end_where(counted, {state: [(over, as_expr(0))] for state in range(len(lattice.states))})
 
 

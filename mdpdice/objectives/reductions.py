@@ -286,7 +286,7 @@ def one_view(model: M) -> M:
         indptr=np.concatenate((model.indptr, e + model.indptr[1:])),
         dst=np.concatenate((model.dst + n * passing, model.dst + n * ~passing)),
         sign=np.ones(2 * e, dtype=np.int8),
-        node_state=np.concatenate((model.node_state, np.full(n, -1))),
+        node_state=np.tile(model.node_state, 2),
         actions=list(model.actions) * 2,
         total=Fraction(0),
     )

@@ -38,8 +38,9 @@ from mdpdice.policies.playthrough import Happening, play
 HALF = Fraction(1, 2)
 
 
-def at(mine: int, theirs: int, turn: int, collected: int) -> At[str]:
-    return At("play", mine=mine, theirs=theirs, turn=turn, collected=collected)
+def at(mine: int, theirs: int, turn: int, over: int) -> At[str]:
+    """Position of the player who asks, after some turns of theirs and as many of the other one."""
+    return At("play", mine=mine, theirs=theirs, turn=turn, collected=2 * over)
 
 
 class PigByHand:
@@ -199,12 +200,31 @@ def test_what_win_refuses():
             solve(model, Win(2))
 
 
-def test_policies_of_the_other_player_have_no_names():
-    """Their decisions are inside the answer, so nobody evaluates a policy without them by mistake."""
-    network = explore(PigRace(goal=6))
-    for objective in (Win(2), Reach([position(4, 0, 0)])):
-        with pytest.raises(GameError, match="no state of its own"):
-            evaluate(objective.apply(network), lambda state: "roll")
+def test_policies_of_both():
+    """The first policy is that of the player who asks, as ever."""
+
+    @cache
+    def hand(mine: int, theirs: int, turn: int, left: int, *, asks: bool) -> Fraction:
+        if left == 0:
+            return Fraction(0)
+        after = left if asks else left - 1
+        if turn >= (3 if asks else 2):
+            return hand(theirs, mine + turn, 0, after, asks=not asks)
+        faces = [
+            Fraction(asks) if mine + turn + face >= 6 else hand(mine, theirs, turn + face, left, asks=asks)
+            for face in range(2, 7)
+        ]
+        return (hand(theirs, mine, 0, after, asks=not asks) + sum(faces)) / 6
+
+    rules = [
+        lambda state: "hold" if state.counters["turn"] >= 3 else "roll",
+        lambda state: "hold" if state.counters["turn"] >= 2 else "roll",
+    ]
+    network = Win(3).apply(explore(PigRace(goal=6)))
+    assert evaluate(network, rules, exact=True).exact() == hand(0, 0, 0, 3, asks=True)
+    best = solve(PigRace(goal=6), Win(3), solver="exact")
+    again = evaluate(network, Policy.from_solution(best), exact=True)
+    assert again.exact() == best.exact()
 
 
 # --- Reach --------------------------------------------------------------------
@@ -292,6 +312,20 @@ def test_reach_on_a_lattice():
     assert len(asked) > 20
     for state in asked:
         assert on_lattice.value(state) == pytest.approx(float(flat.exact(state)), abs=1e-12)
+
+
+def test_reach_by_policies_of_both():
+    """All take three stones, which leaves one of four; whoever asks takes two."""
+
+    def hand(stones: int, *, asks: bool) -> Fraction:
+        if stones <= 1:
+            return Fraction(stones)
+        rest = stones - min(stones, 2 if asks else 3)
+        return (5 * hand(rest, asks=not asks) + hand(max(rest - 1, 0), asks=not asks)) / 6
+
+    network = Reach([1]).apply(explore(Stones()))
+    rules = [lambda stones: min(stones, 2), lambda stones: min(stones, 3)]
+    assert evaluate(network, rules, exact=True).exact() == hand(10, asks=True)
 
 
 def test_reach_in_time():
