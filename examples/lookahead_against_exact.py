@@ -9,7 +9,6 @@ import sys
 
 from mdpdice import solve
 from mdpdice.games.knucklebones import Knucklebones, Rolled
-from mdpdice.games.knucklebones.encoding import network
 from mdpdice.solvers.lookahead import Lookahead
 
 SAMPLE = int(sys.argv[1]) if len(sys.argv) > 1 else 40
@@ -17,7 +16,7 @@ SIZES = ((2, 1), (3, 1), (2, 2))
 
 print(f"{'board':>8} {'positions':>9}" + "".join(f"{f'depth {d}':>18}" for d in (2, 4, 6)))
 for columns, rows in SIZES:
-    solution = solve(network(Knucklebones(columns=columns, rows=rows)))
+    solution = solve(Knucklebones(columns=columns, rows=rows))
     states = [state for state in solution.network.states if isinstance(state, Rolled)]
     values = {}
     for state in random.Random(1).sample(states, len(states)):

@@ -41,8 +41,10 @@ if TYPE_CHECKING:
         go as go,
         pass_to as pass_to,
         roll as roll,
+        uncertain as uncertain,
         when as when,
     )
+    from mdpdice.modelling.race import race as race
     from mdpdice.modelling.repeated import repeated as repeated
     from mdpdice.modelling.tables import Table as Table, Thresholds as Thresholds
     from mdpdice.networks.network import Kind as Kind, Network as Network
@@ -57,6 +59,7 @@ if TYPE_CHECKING:
         Total as Total,
         UntilReward as UntilReward,
         Utility as Utility,
+        Win as Win,
     )
     from mdpdice.objectives.risk import CVaR as CVaR, Quantile as Quantile
     from mdpdice.policies.distribution import Outcomes as Outcomes, outcomes as outcomes
@@ -85,8 +88,9 @@ else:
         "mdpdice.modelling.expressions": ("Expr", "least", "most", "table"),
         "mdpdice.modelling.game": (
             *("ClassicMDP", "Edge", "Game", "Node", "Option"),
-            *("chance", "decide", "end", "go", "pass_to", "roll", "when"),
+            *("chance", "decide", "end", "go", "pass_to", "roll", "uncertain", "when"),
         ),
+        "mdpdice.modelling.race": ("race",),
         "mdpdice.formats.gymnasium_toy_text": ("to_gymnasium",),
         "mdpdice.solving.isolation": ("isolate",),
         "mdpdice.exploration.to_lattice": ("compile_lattice",),
@@ -94,7 +98,7 @@ else:
         "mdpdice.networks.network": ("Kind", "Network"),
         "mdpdice.objectives.objective": (
             *("AverageReward", "Discounted", "Horizon", "Objective", "PayoffAtLeast", "PayoffAtMost"),
-            *("Reach", "Total", "UntilReward", "Utility"),
+            *("Reach", "Total", "UntilReward", "Utility", "Win"),
         ),
         "mdpdice.objectives.risk": ("CVaR", "Quantile"),
         "mdpdice.modelling.repeated": ("repeated",),

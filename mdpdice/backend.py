@@ -1,11 +1,9 @@
 """What a solver is, how it is found, and what it hands back.
 
-A solver is a frozen attrs class whose fields are its parameters.  It gets one
-canonical `Network` (maximise, zero-sum, objective already lowered) and proposes
-a `Candidate`; it never decides whether its answer is right.
+A solver is a frozen attrs class whose fields are its parameters.  It gets one canonical `Network` (maximise, zero-sum,
+objective already lowered) and proposes a `Candidate`; it never decides whether its answer is right.
 
-Solvers are found through the entry-point group ``mdpdice.solvers``, the
-built-in ones too, and loaded on first use.
+Solvers are found through the entry-point group ``mdpdice.solvers``, the built-in ones too, and loaded on first use.
 """
 
 from __future__ import annotations
@@ -17,7 +15,7 @@ import sys
 import threading
 import time
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar, cast, runtime_checkable
@@ -54,12 +52,7 @@ class Feature(enum.Enum):
 def needs(what: str, holds: Callable[[Any], bool]) -> Callable[[object, attrs.Attribute[Any], Any], None]:
     """Return a validator for a parameter of a solver, whose errors are those of this library.
 
-    Parameters
-    ----------
-    what : str
-        What the parameter is, for the message: ``"a number of at least 1"``.
-    holds : callable
-        Whether a value is that; what it cannot even compare is not.
+    It is `what` says, ``"a number of at least 1"``, if `holds` is true of it; what that cannot even compare is not.
     """
 
     def check(_: object, attribute: attrs.Attribute[Any], value: Any) -> None:
@@ -80,32 +73,19 @@ def at_least(least: float) -> Callable[[object, attrs.Attribute[Any], Any], None
 
 @attrs.frozen
 class Run:
-    """The circumstances of one solve: what to aim at, whom to tell, when to stop.
-
-    Parameters
-    ----------
-    tolerance : float
-        Relative width, ``tolerance * max(1, |value|)``, that the answer should be certifiable to.
-    progress : callable, optional
-        See `Progress`.
-    deadline : float, optional
-        Latest moment on the clock of `time.monotonic`, in seconds.
-    cancel : threading.Event
-        Set by another thread or a signal handler to stop the solve.
-    on_limit : {"raise", "partial"}
-        What to do when an iteration limit comes first.
-    checkpoint : Checkpoint, optional
-        Where to keep the state of a long solve; see `resume` and `save`.
-    """
+    """The circumstances of one solve: what to aim at, whom to tell, when to stop."""
 
     tolerance: float = attrs.field(default=1e-9, validator=at_least(0))
-    progress: Progress | None = None
-    deadline: float | None = None
+    """Relative width, ``tolerance * max(1, |value|)``, that the answer should be certifiable to."""
+    progress: Progress | None = None  #: whom to tell, see `Progress`
+    deadline: float | None = None  #: latest moment on the clock of `time.monotonic`, in seconds
     cancel: threading.Event = attrs.field(factory=threading.Event)
+    """Set by another thread or a signal handler to stop the solve."""
     on_limit: str = attrs.field(
         default="raise", validator=needs("'raise' or 'partial'", lambda x: x in ("raise", "partial"))
     )
-    checkpoint: Checkpoint | None = None
+    """What to do when an iteration limit comes first: "raise" or "partial"."""
+    checkpoint: Checkpoint | None = None  #: where to keep the state of a long solve; see `resume` and `save`
     _offers: list[Callable[[], Candidate]] = attrs.field(factory=list, init=False, repr=False, eq=False)
 
     def check(self, partial: Candidate | None = None) -> None:
@@ -127,13 +107,9 @@ class Run:
         self.tell(phase, **numbers)
 
     def offer(self, make: Callable[[], Candidate]) -> None:
-        """Say what to return if the solve is stopped.
+        """Say what to return if the solve is stopped: `make` gives the candidate so far.
 
-        Parameters
-        ----------
-        make : callable
-            Gives the candidate so far.  It may be asked in the middle of any line, may leave
-            values that are not known NaN and decisions that are not made -1.
+        It may be asked in the middle of any line; unknown values are NaN, and decisions that are not made -1.
         """
         self._offers[:] = [make]
 
@@ -142,15 +118,10 @@ class Run:
         return self._offers[0]() if self._offers else None
 
     def resume(self, arrays: Mapping[str, NDArray[Any]]) -> bool:
-        """Fill arrays with the state of an earlier solve, if there is one.
+        """Fill arrays, of int64 or float64, with the state of an earlier solve, if there is one; say whether there is.
 
-        No float is NaN then; whether the numbers make sense is for the solver to find out,
-        which raises ``run.checkpoint.corrupt(field, what)`` if they do not.
-
-        Parameters
-        ----------
-        arrays : mapping of str to ndarray of int64 or float64
-            The state of the solve: all of it, so that it goes on as if it had not been stopped.
+        They are all of its state, so that it goes on as if it had not been stopped.  No float is NaN then; if the
+        numbers make no sense, which is for the solver to find out, it raises ``run.checkpoint.corrupt(field, what)``.
         """
         return self.checkpoint is not None and self.checkpoint.resume(arrays)
 
@@ -181,11 +152,9 @@ class Candidate:
     Parameters
     ----------
     value : ndarray of float64, shape (N,), or (horizon + 1, N) with a horizon
-        Claimed optimal value of every node, in payoff units.  Row ``k`` holds
-        the values with ``k`` decisions left.
+        Claimed optimal value of every node, in payoff units.  Row ``k`` holds the values with ``k`` decisions left.
     policy : ndarray of int64, the same shape
-        Chosen edge at decision nodes (an index into `Network.dst`), -1 elsewhere
-        and in row 0.
+        Chosen edge at decision nodes (an index into `Network.dst`), -1 elsewhere and in row 0.
     iterations : int
         Sweeps, pivots or whatever the solver counts.
     details : mapping
@@ -213,11 +182,16 @@ def traced(solve: Solve) -> Solve:
     @functools.wraps(solve)
     def recorded(self: Any, problem: Network, run: Run) -> Candidate:
         names = {self.name, *(cls.name for cls in ancestors(self) if vars(cls)["solve"] is recorded)}
-        for calls in list(_records.values()):
-            calls.update(names)
+        record(names)
         return solve(self, problem, run)
 
     return cast(Solve, recorded)
+
+
+def record(names: Iterable[str]) -> None:
+    """Tell the cross-checks that are running whose answers were asked for."""
+    for calls in list(_records.values()):
+        calls.update(names)
 
 
 def ancestors(solver: object) -> list[Any]:
@@ -280,8 +254,7 @@ class Searched:
 class GameSolver(Solver, Protocol):
     """The protocol of a solver that takes the game itself, where that is too large to explore.
 
-    Its answers are estimates, so it is asked by name only.  Its `solve` raises
-    `UnsupportedError`.
+    Its answers are estimates, so it is asked by name only.  Its `solve` raises `UnsupportedError`.
     """
 
     def search(self, game: Game[Any, Any], run: Run) -> Searched:
@@ -290,20 +263,21 @@ class GameSolver(Solver, Protocol):
 
 
 def _entry_points() -> dict[str, EntryPoint]:
-    return _registered(entry_points, tuple(sys.path))
+    return registered(entry_points, GROUP, tuple(sys.path))
 
 
-@functools.lru_cache(maxsize=4)
-def _registered(look: Callable[..., Any], _path: tuple[str, ...]) -> dict[str, EntryPoint]:
-    """Read the entry points by name; the metadata of all that is installed take longer than a small solve."""
+@functools.lru_cache(maxsize=8)
+def registered(look: Callable[..., Any], group: str, _path: tuple[str, ...]) -> dict[str, EntryPoint]:
+    """Read the entry points by name, once: the metadata of all that is installed take longer than a small solve.
+
+    Those of the library come first: nobody takes their names over.
+    """
     found: dict[str, EntryPoint] = {}
-    for point in sorted(look(group=GROUP), key=lambda p: not p.value.startswith("mdpdice.")):
-        if point.name in found and found[point.name].value != point.value:
-            warnings.warn(
-                f"solver {point.name!r} is registered twice; {point.value} is left out", RuntimeWarning, stacklevel=3
-            )
-            continue
-        found.setdefault(point.name, point)
+    for point in sorted(look(group=group), key=lambda p: not p.value.startswith("mdpdice.")):
+        if found.setdefault(point.name, point).value != point.value:
+            what = group.removeprefix("mdpdice.").removesuffix("s")
+            message = f"{what} {point.name!r} is registered twice; {point.value} is left out"
+            warnings.warn(message, RuntimeWarning, stacklevel=3)
     return found
 
 

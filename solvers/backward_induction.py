@@ -29,20 +29,6 @@ class BackwardInduction(AlwaysAvailable):
     ------
     CycleError
         The network has a cycle and no horizon, or a cycle of chance nodes alone.
-
-    Examples
-    --------
-    Stop with 2, or go on for a fair chance of 6:
-
-    >>> import numpy as np
-    >>> from mdpdice.backend import Run
-    >>> from mdpdice.networks.network import Network
-    >>> game = Network(
-    ...     kind=[1, 3, 0, 0, 0], indptr=[0, 2, 4, 4, 4, 4], dst=[2, 1, 3, 4], weight=[1, 1, 0.5, 0.5],
-    ...     reward=np.zeros(4), sign=np.ones(4), step=np.zeros(4), payoff=[0, 0, 2, 6, 0], start=0)
-    >>> answer = BackwardInduction().solve(game, Run())
-    >>> float(answer.value[0]), int(answer.policy[0])
-    (3.0, 1)
     """
 
     name: ClassVar[str] = "backward-induction"
@@ -89,7 +75,7 @@ def _stages(problem: Network, horizon: int, run: Run) -> Candidate:
         run.check()
         after = min(first + at_once, horizon + 1)
         if problem.n_nodes < CHUNK:
-            kernels.backup_stages(*operator.edges, unsigned(decisions), unsigned(chance), value, policy, first, after)
+            kernels.backup_stages(operator.rows, unsigned(decisions), unsigned(chance), value, policy, first, after)
         else:
             if first > 0:
                 _sweep(operator, decisions, value[first - 1], value[first], policy[first], run)
@@ -107,7 +93,7 @@ def _sweep(
     for first in range(0, len(nodes), CHUNK):
         run.check()
         these = nodes[first : first + CHUNK]
-        kernels.backup(*operator.edges, unsigned(these), source, value, policy)
+        kernels.backup(operator.rows, unsigned(these), source, value, policy)
         if keep:
             run.step(_rows, value, policy, these)
         run.tell("solve", nodes=min(first + CHUNK, len(nodes)), of=len(nodes))

@@ -19,9 +19,9 @@ sets of `Z` only and then banking,
 .. math:: h(D) = E\bigl[ \hat b(m) \bigr], \qquad
           \hat b(m) = \max\bigl(b(m), \max_{(s, D') \in m, D' \in Z} s + h(D')\bigr).
 
-Whatever the player does, `Z` is left after some time, so :math:`h` is finite; it is found by policy iteration in
-rationals.  The argument above then holds for :math:`u(p, D) = p + h(D)` and the bound with :math:`\hat b` for `b`:
-above it, a player rolls only what cannot bust.
+Whatever the player does, `Z` is left after some time, so :math:`h` is finite; the solver `exact` finds it.  The
+argument above then holds for :math:`u(p, D) = p + h(D)` and the bound with :math:`\hat b` for `b`: above it, a player
+rolls only what cannot bust.
 
 References
 ----------
@@ -34,27 +34,22 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import TypeAlias
+from typing import Any
 
 import attrs
 
-from mdpdice import Dist
+from mdpdice import Game, Node, decide, end, go, roll, solve
 from mdpdice.games.farkle.menus import DiceLeft, Menu, MenuBook, Rolls
-
-_Gains = Mapping[DiceLeft, Fraction]
-_Plan: TypeAlias = "tuple[int, DiceLeft | None]"
+from mdpdice.games.farkle.states import Choose, Ready, State
 
 
 @attrs.frozen
 class BankingBound:
     """Where a turn may end."""
 
-    points: Fraction | None
-    """From that many points at risk on, only sets that never bust are rolled; None if the value is infinite."""
-    dice: DiceLeft
-    """The set of dice that needs the bound; if the value is infinite, a set that can be rolled for ever."""
-    sure: frozenset[DiceLeft]
-    """The sets that never bust."""
+    points: Fraction | None  # with these at risk, or more, only `sure` sets are rolled; None: the value is infinite
+    dice: DiceLeft  # the set that needs the bound; if the value is infinite, one that can be rolled for ever
+    sure: frozenset[DiceLeft]  # the sets that never bust
 
 
 def banking_bound(book: MenuBook) -> BankingBound:
@@ -65,11 +60,8 @@ def banking_bound(book: MenuBook) -> BankingBound:
     if safe:
         return BankingBound(None, next(iter(safe)), frozenset(sure))
     gains = _sure_gains(sure)
-    bounds = {
-        dice: found.menus.mean(lambda menu: _value(_plan(menu, gains), gains)) / found.bust
-        for dice, found in rolls.items()
-        if found.bust
-    }
+    best = functools.partial(_best, gains=gains)
+    bounds = {dice: found.menus.mean(best) / found.bust for dice, found in rolls.items() if found.bust}
     # Without any set that can bust nothing is at risk, from 0 points on.
     worst = max(bounds, key=bounds.__getitem__, default=book.left(book.full))
     return BankingBound(bounds.get(worst, Fraction(0)), worst, frozenset(sure))
@@ -103,41 +95,24 @@ def _safe(sure: Mapping[DiceLeft, Rolls]) -> dict[DiceLeft, Rolls]:
         safe = left
 
 
-def _plan(menu: Menu, gains: _Gains) -> _Plan:
-    """Return the points to take from a menu and the set of `gains` to roll next, or None to bank."""
-    ways: list[_Plan] = [(menu.best, None), *(keep for keep in menu.keeps if keep.dice in gains)]
-    return max(ways, key=lambda way: _value(way, gains))
+def _best(menu: Menu, gains: Mapping[DiceLeft, Fraction]) -> Fraction:
+    """Return the most that a menu is worth, when some sets may be rolled for what they gain."""
+    return max([Fraction(menu.best), *(keep.points + gains[keep.dice] for keep in menu.keeps if keep.dice in gains)])
 
 
-def _value(plan: _Plan, gains: _Gains) -> Fraction:
-    points, dice = plan
-    return points + (Fraction(0) if dice is None else gains[dice])
+def _sure_gains(sure: Mapping[DiceLeft, Rolls]) -> dict[DiceLeft, Fraction]:
+    """Return `h` of the module's text, as the exact value of a game."""
+    if not sure:
+        return {}
 
+    def node(state: State | str) -> Node[State | str, Any]:
+        if isinstance(state, str):
+            return decide([(dice, go(Ready(dice))) for dice in sure])
+        if isinstance(state, Ready):
+            return roll(sure[state.dice].menus, lambda menu: go(Choose(menu)))
+        on = [(keep, go(Ready(keep.dice), reward=keep.points)) for keep in state.menu.keeps if keep.dice in sure]
+        return decide([("bank", end(state.menu.best)), *on])
 
-def _sure_gains(sure: Mapping[DiceLeft, Rolls]) -> _Gains:
-    """Return `h` of the module's text, by policy iteration; every policy leaves `sure` some day."""
-    before: _Gains | None = None
-    gains: _Gains = dict.fromkeys(sure, Fraction(0))
-    while gains != before:
-        before, plan = gains, functools.partial(_plan, gains=gains)
-        gains = _evaluate({dice: rolls.menus.map(plan) for dice, rolls in sure.items()})
-    return gains
-
-
-def _evaluate(plans: Mapping[DiceLeft, Dist[_Plan]]) -> _Gains:
-    """Solve ``h(D) = E[points] + sum of P(next = D') h(D')`` by elimination, in rationals."""
-    sets = list(plans)
-    # One row per set: its coefficients of h, then the constant.
-    rows = []
-    for dice, plan in plans.items():
-        follow = plan.map(lambda step: step[1])
-        coefficients = [Fraction(one == dice) - follow.prob(one) for one in sets]
-        rows.append([*coefficients, plan.mean(lambda step: step[0])])
-    for at in range(len(sets)):
-        # A policy that leaves `sure` makes the matrix an M-matrix: its pivots are positive.
-        pivot = [entry / rows[at][at] for entry in rows[at]]
-        for other, row in enumerate(rows):
-            if other != at and row[at]:
-                rows[other] = [entry - row[at] * unit for entry, unit in zip(row, pivot, strict=True)]
-        rows[at] = pivot
-    return {dice: row[-1] for dice, row in zip(sets, rows, strict=True)}
+    start: State | str = "any set"
+    solution = solve(Game.of(start=start, node=node), solver="exact")
+    return {dice: Fraction(solution.exact(Ready(dice))) for dice in sure}

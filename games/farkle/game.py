@@ -5,15 +5,8 @@ lost.  After every roll either bank the points or roll the dice that are left; w
 of them are rolled again (hot dice).
 
 States are `Ready` (some dice are about to be rolled) and `Choose` (a roll lies on the table, as its menu); the points
-at risk are a counter.  The optimality equations are, with `p` the points at risk, `D` the dice to roll and `m` a menu,
-
-.. math::
-
-   V(D, p) &= \sum_m P_D(m) \, V(m, p), \qquad V(\text{bust}, p) = 0, \\
-   V(m, p) &= \max\bigl(p + b(m), \; \max_{(s, D') \in m} V(D', p + s)\bigr).
-
-Banking takes the best points `b(m)` of a roll, since a payoff never falls in the points.  With at most `n` rolls
-(``horizon=n``) the value is what a public program calls Optimal_n.
+at risk are a counter.  The optimality equations stand in ``docs/farkle.md``.  Banking takes the best points of a roll,
+since a payoff never falls in the points.
 
 *Where a turn ends.*  With ``cap=N`` it ends when the points reach `N`; the payoff is the points (``at_cap="stop"``) or
 at most `N` (``at_cap="clip"``).  Without a cap it ends at the bound of `mdpdice.games.farkle.banking`.
@@ -83,13 +76,11 @@ def read_dice(dice: int | str | Die | Iterable[str | Die]) -> tuple[Die, ...]:
     else:
         chosen = tuple(list_dice([dice] if isinstance(dice, Die) else dice))
     if not 1 <= len(chosen) <= MAX_DICE:
-        msg = f"dice={dice!r}: a turn is played with 1 to {MAX_DICE} dice"
-        raise GameError(msg, value=dice, limit=MAX_DICE)
+        raise GameError(f"dice={dice!r}: a turn is played with 1 to {MAX_DICE} dice", value=dice, limit=MAX_DICE)
     by_name = {die.name: die for die in chosen}
     for die in chosen:
         if by_name[die.name] != die:
-            msg = f"two different dice are called {die.name!r}; give every kind its name"
-            raise GameError(msg, value=die)
+            raise GameError(f"two different dice are called {die.name!r}; give every kind its name", value=die)
     return chosen
 
 
@@ -123,8 +114,6 @@ class KcdFarkle(Game[State, Action]):
 
     Raises
     ------
-    GameError
-        A parameter is out of its range.
     UnknownDieError
         No die has a name that was given, or several have.
 

@@ -20,7 +20,7 @@ from mdpdice.games.farkle.race import FarkleRace
 from mdpdice.games.farkle.states import Action, Bank, Ready, Second
 from mdpdice.games.farkle.text import FORM, read_rolled, read_state, rolled, show_state
 from mdpdice.games.farkle.thresholds import ThresholdTurn, described
-from mdpdice.games.races import check_undecided, read_scores, show_scores
+from mdpdice.games.races import check_undecided, read_scores, show_scores, standing
 from mdpdice.looks import Act, Dice, Goal, Look, NamedPolicy, Note, Part, Rolled, Score, Text, said
 
 _SEAT = re.compile(r"\bplayer\s*=\s*([12])(?!\S)")
@@ -219,12 +219,7 @@ class RaceLook(_Table, of=FarkleRace):
         return self.game.turn
 
     def scores(self) -> list[Part]:
-        game = self.game
-        return [
-            Score("", "mover", value=game.mine, goal=game.target),
-            Score("", "other", value=game.theirs, goal=game.target),
-            Score("this turn", value=game.turn, risk=True),
-        ]
+        return [*standing(self.game, self.game.target), Score("this turn", value=self.game.turn, risk=True)]
 
     def banked(self, best: int) -> tuple[Any, str]:
         return self.game.mine + self.game.turn + best, " in all"

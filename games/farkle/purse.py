@@ -199,11 +199,9 @@ def _kept(path: str | os.PathLike[str] | None, question: str) -> Iterator[tuple[
             read, *known = json.loads(file.read_text(encoding="utf-8"))
             bounds, solved = ({int(at): found for at, found in one.items()} for one in known)
         except (ValueError, TypeError, AttributeError) as error:
-            msg = f"{path} is no search for a best set that was stopped"
-            raise CorruptFileError(msg, path=str(path)) from error
+            raise CorruptFileError(f"{path} is no search for a best set that was stopped", path=str(path)) from error
         if read != asked:
-            msg = f"{path} belongs to a search among other dice"
-            raise CheckpointMismatchError(msg, path=str(path), field="dice")
+            raise CheckpointMismatchError(f"{path} belongs to a search among other dice", path=str(path), field="dice")
     try:
         yield bounds, solved
     except (KeyboardInterrupt, SolveInterrupted) as stop:

@@ -1,22 +1,8 @@
-r"""Farkle for two: who is first to bank the target?
+"""Farkle for two: who is first to bank the target?
 
 Two players take turns (`mdpdice.games.farkle.game`); what a turn banks is added to a player's score, and the first
-who banks a total at or above the target has won.  The scores of the player to move and of the other, and the points
-of this turn, are counters `i`, `j` and `k`.  With `D` for the dice to roll and `m` for what a roll offers, the chance
-to win is
-
-.. math::
-
-   P(D, i, j, k) &= \sum_m P_D(m) \, P(m, i, j, k), \qquad
-   P(\text{bust}, i, j, k) = 1 - P(D_{all}, j, i, 0), \\
-   P(m, i, j, k) &= \max\bigl(1 - P(D_{all}, j, i + k + b(m), 0), \;
-       \max_{(s, D') \in m} P(D', i, j, k + s)\bigr),
-
-where banking the best points `b(m)` wins if they suffice, and rolling on is offered only below the target.  A bust
-leads back to the same scores, so the equations are cyclic; the sum of the scores never falls.
-
-Where the two roll different dice, a position also tells whose turn it is: `P` is one function for each of
-the players, and the value of the other one's turn is that of the other one's function.
+who banks a total at or above the target has won.  The scores and the points of this turn are counters; the equations
+stand in ``docs/farkle.md``.  Where the two roll different dice, a position also tells whose turn it is.
 """
 
 from __future__ import annotations
@@ -24,16 +10,17 @@ from __future__ import annotations
 import functools
 from collections import Counter as Multiset
 from collections.abc import Iterable
-from typing import Any, ClassVar, TypeAlias
+from typing import TypeAlias
 
 import attrs
 
-from mdpdice import Counter, Edge, Game, Node, Option, decide, end, go, pass_to, roll, when
+from mdpdice import Counter, Edge, Node, Option, decide, end, go, pass_to, roll, when
 from mdpdice.games.farkle.dice_table import Die
 from mdpdice.games.farkle.game import DICE_HELP, RULES_HELP, SIX, KcdFarkle, read_dice, read_rules
 from mdpdice.games.farkle.rules import KCD, Rules
 from mdpdice.games.farkle.states import Action, Bank, Choose, Ready, Second, State
 from mdpdice.games.parameters import whole
+from mdpdice.games.races import RaceGame
 
 RaceState: TypeAlias = State | Second
 
@@ -43,7 +30,7 @@ def _none_or_dice(given: int | str | Die | Iterable[str | Die] | None) -> tuple[
 
 
 @attrs.frozen
-class FarkleRace(Game[RaceState, Action]):
+class FarkleRace(RaceGame[RaceState, Action]):
     """Two-player Farkle, each playing for the chance to win; the value is that of the player to move.
 
     Parameters
@@ -61,8 +48,6 @@ class FarkleRace(Game[RaceState, Action]):
 
     Raises
     ------
-    GameError
-        A parameter is out of its range.
     UnknownDieError
         No die has a name that was given, or several have.
 
@@ -73,9 +58,6 @@ class FarkleRace(Game[RaceState, Action]):
     >>> round(solve(FarkleRace(target=300, dice=3)).value(), 9)
     0.574300299
     """
-
-    total: ClassVar[int] = 1  # one player wins, so values are chances to win
-    payoff_range = (0, 1)
 
     # Three counters in steps of 50, up to 64,500, are too many for a lattice.
     target: int = whole(4000, 50_000, "points that win when banked")
@@ -90,8 +72,6 @@ class FarkleRace(Game[RaceState, Action]):
     my_points: int = whole(0, 50_000, "points of the player who starts", least=0)
     their_points: int = whole(0, 50_000, "points of the other player", least=0)
 
-    mine = Counter(lambda game: game.points(), start=lambda game: game.my_points)
-    theirs = Counter(lambda game: game.points(), start=lambda game: game.their_points)
     turn = Counter(lambda game: game.points())
 
     def points(self) -> range:
@@ -111,10 +91,6 @@ class FarkleRace(Game[RaceState, Action]):
         """State in which the player of a seat, 0 or 1, is about to roll all dice."""
         seat %= len(self.turns)
         return _seen_from(seat, Ready(self.turns[seat].all_dice))
-
-    def progress(self) -> Any:
-        """Return the sum of the scores."""
-        return self.mine + self.theirs
 
     def start(self) -> RaceState:
         """Return the starter is about to roll all dice."""

@@ -50,8 +50,7 @@ def counts_of(symbols: Iterable[int]) -> Counts:
     counts = [0] * JOKER
     for symbol in symbols:
         if not 1 <= symbol <= JOKER:
-            msg = f"a die shows a face from 1 to 6 (or a joker, {JOKER}), not {symbol!r}"
-            raise GameError(msg, value=symbol)
+            raise GameError(f"a die shows a face from 1 to 6 (or a joker, {JOKER}), not {symbol!r}", value=symbol)
         counts[symbol - 1] += 1
     return tuple(counts)
 

@@ -102,8 +102,7 @@ def _read_roll(book: MenuBook, listed: str, text: str) -> tuple[tuple[int, ...],
             raise UnknownStateError(msg, value=text)
         symbol = kind.symbol(int(face)) if re.fullmatch("[1-6]", face) else JOKER * (face.upper() == "J")
         if symbol not in kind.symbols():
-            msg = f"{book.name(kind)} does not show {face!r}; it shows {_shown(kind)}"
-            raise UnknownStateError(msg, value=text)
+            raise UnknownStateError(f"{book.name(kind)} does not show {face!r}; it shows {_shown(kind)}", value=text)
         shown[kind].append(symbol)
     _check_counts(book, tuple(map(len, shown.values())), text)
     return tuple(tuple(sorted(symbols)) for symbols in shown.values())
@@ -114,8 +113,7 @@ def _check_counts(book: MenuBook, counts: tuple[int, ...], text: str) -> None:
         raise UnknownStateError(f"{text!r} has no dice; write {FORM}", value=text)
     for kind, count, most in zip(book.kinds, counts, book.full, strict=True):
         if count > most:
-            msg = f"there are {count} of {book.name(kind)}; the game has {most}"
-            raise UnknownStateError(msg, value=text)
+            raise UnknownStateError(f"there are {count} of {book.name(kind)}; the game has {most}", value=text)
 
 
 def _kind(book: MenuBook, name: str, text: str) -> Die:

@@ -287,13 +287,10 @@ def _moves(turn: ThresholdTurn, vector: Vector, *, monotone: bool) -> Iterator[I
 class Gap:
     """What the best monotone vector that was found loses against the optimal policy."""
 
-    optimal: float
-    """The optimal expected score, certified."""
-    vector: Vector
-    """The thresholds of the optimal policy."""
+    optimal: float  # the optimal expected score, certified
+    vector: Vector  # the thresholds of the optimal policy
     monotone: Found
-    bound: float
-    """No monotone vector is worth more than this."""
+    bound: float  # no monotone vector is worth more than this
 
     @property
     def loss(self) -> float:
@@ -355,26 +352,14 @@ def _named(rule: str, found: Found, bound: float | None = None) -> Thresholds:
 
 
 class _Offers(NamedTuple):
-    """The menus of all numbers of dice as arrays; dice are counted from 0, points in units of the grid.
+    """The menus of all numbers of dice as arrays; dice are counted from 0, points in units of the grid."""
 
-    Attributes
-    ----------
-    first_menu : ndarray of int64, shape (dice + 1,)
-        Where the menus of each number of dice start.
-    chance, best : ndarray of float64, shape (menus,)
-        Probability of every menu, and its points to bank.
-    first_keep : ndarray of int64, shape (menus + 1,)
-        Where the ways to roll on start, menu by menu.
-    points, dice : ndarray of int64, shape (keeps,)
-        The ways to roll on.
-    """
-
-    first_menu: Ints
-    chance: Floats
-    best: Floats
-    first_keep: Ints
-    points: Ints
-    dice: Ints
+    first_menu: Ints  # where the menus of each number of dice start, shape (dice + 1,)
+    chance: Floats  # probability of every menu
+    best: Floats  # its points to bank
+    first_keep: Ints  # where its ways to roll on start, shape (menus + 1,)
+    points: Ints  # of a way to roll on
+    dice: Ints  # that are rolled next
 
 
 @functools.cache
@@ -386,18 +371,9 @@ def _compiled() -> Any:
 
 
 def _roll(
-    first_menu: Ints,
-    chance: Floats,
-    best: Floats,
-    first_keep: Ints,
-    points: Ints,
-    dice: Ints,
-    low: Ints,
-    high: Ints,
-    grid: int,
-    most: float,
-    rolled: Floats,
-) -> None:
+    first_menu: Ints, chance: Floats, best: Floats, first_keep: Ints, points: Ints, dice: Ints, low: Ints, high: Ints,
+    grid: int, most: float, rolled: Floats,
+) -> None:  # fmt: skip
     """Write R of the module's text for a rule to `rolled`, where it rolls: by points and dice.
 
     From `low` points on the rule may bank, and below `high` it may roll, in units of the grid; for a vector of

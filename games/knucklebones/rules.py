@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import bisect
 import functools
-import itertools
 from collections import Counter
 from typing import Literal, TypeAlias
 
@@ -59,8 +58,3 @@ def sort_columns(mine: Board, theirs: Board) -> tuple[Board, Board]:
     """Put the pairs of facing columns in order: a permutation of the columns changes nothing in the game."""
     first, second = zip(*sorted(zip(mine, theirs, strict=True)), strict=True)
     return first, second
-
-
-def all_columns(rows: int) -> list[Column]:
-    """List every column of at most `rows` dice, shorter ones first."""
-    return [column for count in range(rows + 1) for column in itertools.combinations_with_replacement(FACES, count)]

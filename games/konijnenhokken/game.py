@@ -1,30 +1,17 @@
-r"""One turn of Konijnenhokken (999 Games), for as many points as possible.
+"""One turn of Konijnenhokken (999 Games), for as many points as possible.
 
-A turn is played with seven dice, in runs.  After every roll some dice are taken
-(`mdpdice.games.konijnenhokken.rules`): at least one becomes rabbits, or the turn is
-lost, and any number of the next cages x2, x3, x4, x5 of the row.  Then the player
-stops, or rolls the dice that are left.  A run is worth its rabbits times its highest
-cage.  When every die is taken, the run's points are banked in `t`, and the player
-stops with `t` points or rolls all dice for a new run; what is banked can still be lost.
+A turn is played with seven dice, in runs.  After every roll some dice are taken (`mdpdice.games.konijnenhokken.rules`):
+at least one becomes rabbits, or the turn is lost, and any number of the next cages x2, x3, x4, x5 of the row.  Then
+the player stops, or rolls the dice that are left.  A run is worth its rabbits times its highest cage.  When every die
+is taken, the run's points are banked in `t`, and the player stops with `t` points or rolls all dice for a new run;
+what is banked can still be lost.
 
-States are `Field` (dice lie on the table: stop or roll?) and `Rolled` (what to take?).
-With `f` for a field ``(r1, r2, c)``, `m` for what a roll offers, and `D` dice left,
-
-.. math::
-
-   V(f, t) &= \max\Bigl(t + (r_1 + 2 r_2)(1 + c), \;
-       \sum_{m} P_{D, c}(m) \, V(f, m, t)\Bigr), \qquad V(\text{lost}) = 0, \\
-   V(f, m, t) &= \max_{a \in m} V(f + a, t), \qquad
-   V(f, t) = V(\emptyset, \, t + (r_1 + 2 r_2)(1 + c)) \text{ where } D = 0.
-
-The banked points grow with every run, so there are no cycles; that a turn ends where
+States are `Field` (dice lie on the table: stop or roll?) and `Rolled` (what to take?); the equations stand in
+``docs/games/konijnenhokken.md``.  The banked points grow with every run, so there are no cycles; that a turn ends where
 they reach `t_max` is proved in `mdpdice.games.konijnenhokken.stopping`.
 
-*The defect of the public program* (``defects="public-solver"``).  Its move generator
-goes through the ways to take rabbits and adds cages only ``if`` the roll has a 2 left
-over.  That is right for the first cage, which is a 2, and wrong for all others: with
-the cage x2 on the table, a roll of 1, 3, 6 may give the cage x3, but the program does
-not see it.
+*The defect of the public program* (``defects="public-solver"``).  Its move generator adds cages only if the roll has a
+2 left over.  That is right for the first cage, which is a 2, and wrong for all others.
 """
 
 from __future__ import annotations
@@ -85,11 +72,6 @@ class Konijnenhokken(Game[State, Action]):
     defects : {"none", "public-solver"}
         Play by the defective move generator of the public program (see the
         module's text).
-
-    Raises
-    ------
-    GameError
-        A parameter is out of its range.
 
     Examples
     --------

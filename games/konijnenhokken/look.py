@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import abc
+import functools
 from typing import Any
 
 from mdpdice import At, Solution, Table
@@ -12,7 +13,7 @@ from mdpdice.games.konijnenhokken.race import Core, Hutch, KonijnenhokkenRace, S
 from mdpdice.games.konijnenhokken.rules import LAST_CAGE, Offer, example_roll, run_points
 from mdpdice.games.konijnenhokken.strategy import stop_or_roll_text, tables
 from mdpdice.games.konijnenhokken.text import read_state, show_state
-from mdpdice.games.races import check_undecided, read_scores, show_scores
+from mdpdice.games.races import check_undecided, read_scores, show_scores, standing
 from mdpdice.looks import Act, Dice, Goal, Look, Part, Rolled, Score, Text, Tokens, said
 
 CAGES = tuple(f"x{factor}" for factor in range(2, LAST_CAGE + 1))
@@ -61,19 +62,23 @@ class _Field(Look[Any], abc.ABC):
         if action == "roll":
             left = self.left(state)
             return Act(f"roll {left} dice" if left > 1 else "roll the last die")
-        cages = range(state.c + 2, state.c + 2 + action.cages)
-        roll = self.roll(state, seen)
-        lying, places = list(roll), []
-        for face in (*(1,) * action.ones, *(2,) * action.twos, *cages):
-            places.append(lying.index(face))
-            lying[places[-1]] = 0
-        rabbits = said(Rolled(roll), places[: action.ones + action.twos])
-        words = f"take {rabbits}{''.join(f', cage x{factor}' for factor in cages)}"
-        return Act(words, ("roll", (tuple(places),)))
+        return _taken(self.roll(state, seen), state.c, *action)
 
     def heard(self, state: Any, outcome: Any, seen: Rolled | None, *, lost: bool) -> Text:
         shown = "" if seen is None else str(seen)
         return f"{shown}: no rabbit, the turn is lost" if outcome is None else shown
+
+
+@functools.cache
+def _taken(roll: tuple[int, ...], c: int, ones: int, twos: int, more: int) -> Act:
+    cages = range(c + 2, c + 2 + more)
+    lying, places = list(roll), []
+    for face in (*(1,) * ones, *(2,) * twos, *cages):
+        places.append(lying.index(face))
+        lying[places[-1]] = 0
+    rabbits = said(Rolled(roll), places[: ones + twos])
+    words = f"take {rabbits}{''.join(f', cage x{factor}' for factor in cages)}"
+    return Act(words, ("roll", (tuple(places),)))
 
 
 class KonijnenhokkenLook(_Field, of=Konijnenhokken):
@@ -130,12 +135,7 @@ class RaceLook(_Field, of=KonijnenhokkenRace):
         return Offer(*state[3:]) if isinstance(state, Seen) else None
 
     def table(self, state: Any, seen: Rolled | None = None) -> list[Part]:
-        game = self.game
-        return [
-            Score("", "mover", value=game.mine, goal=game.target),
-            Score("", "other", value=game.theirs, goal=game.target),
-            *super().table(state, seen),
-        ]
+        return [*standing(self.game, self.game.target), *super().table(state, seen)]
 
     def show_state(self, state: Any) -> str:
         """Text of a state: ``mine=40 theirs=52 r1=1 r2=2 c=1 t=20``, and ``roll=1,3,6`` where there is a roll."""

@@ -1,36 +1,22 @@
-r"""Konijnenhokken for two: who is first to collect the target?
+"""Konijnenhokken for two: who is first to collect the target?
 
-Two players take turns (`mdpdice.games.konijnenhokken.game`); what a turn collects is added to a
-player's score, and the first who collects a total at or above the target, in their own turn, has
-won.  Both play for the chance to win.
-
-The scores of the player to move and of the other, and the points banked in earlier runs of this
-turn, are counters `i`, `j` and `t`; the field :math:`f = (r_1, r_2, c)` and what a roll offers, `m`, are the
-states.  A field is worth :math:`p(f) = (r_1 + 2 r_2)(1 + c)` points, and wins as soon as
-:math:`i + t + p(f)` reaches the target, since the player can stop there.  Before, with `D` dice left,
-
-.. math::
-
-   P(f, i, j, t) &= \max\bigl(1 - P(\emptyset, j, i + t + p(f), 0), \;
-       \sum_m P_{D, c}(m) \, P(f, m, i, j, t)\bigr), \\
-   P(f, m, i, j, t) &= \max_{a \in m} P(f + a, i, j, t), \qquad
-   P(\text{lost}) = 1 - P(\emptyset, j, i, 0),
-
-where a full field is an empty one with its points added to `t`.  A turn begins with a roll.  A lost
-turn leads back to the same scores, so the equations are cyclic; the sum of the scores never falls.
+Two players take turns (`mdpdice.games.konijnenhokken.game`); what a turn collects is added to a player's score, and the
+first who collects a total at or above the target, in their own turn, has won.  The scores and the points banked in
+earlier runs of this turn are counters; the field and what a roll offers are the states.  The equations stand in
+``docs/games/konijnenhokken.md``.  A field wins as soon as its points suffice, since the player can stop there.
 """
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import attrs
 
-from mdpdice import Counter, Edge, Game, Node, decide, end, go, pass_to, roll, when
+from mdpdice import Counter, Edge, Node, decide, end, go, pass_to, roll, when
 from mdpdice.games.konijnenhokken.game import DICE_HELP, Action, Konijnenhokken
 from mdpdice.games.konijnenhokken.rules import DICE, Offer, offers, run_points, takes
 from mdpdice.games.parameters import whole
-from mdpdice.games.races import LARGEST_GOAL
+from mdpdice.games.races import LARGEST_GOAL, RaceGame
 
 
 class Hutch(NamedTuple):
@@ -59,7 +45,7 @@ _START = Hutch(0, 0, 0, begun=False)
 
 
 @attrs.frozen
-class KonijnenhokkenRace(Game[Core, Action]):
+class KonijnenhokkenRace(RaceGame[Core, Action]):
     """Two-player Konijnenhokken, each playing for the chance to win; the value is that of the player to move.
 
     Parameters
@@ -69,11 +55,6 @@ class KonijnenhokkenRace(Game[Core, Action]):
     dice : int
         Dice of a run; the game has seven.
 
-    Raises
-    ------
-    GameError
-        A parameter is out of its range.
-
     Examples
     --------
     >>> from mdpdice import solve
@@ -82,19 +63,13 @@ class KonijnenhokkenRace(Game[Core, Action]):
     0.582521119
     """
 
-    total: ClassVar[int] = 1  # one player wins, so values are chances to win
-    payoff_range = (0, 1)
-
     target: int = whole(100, LARGEST_GOAL, "points that win")
     dice: int = whole(DICE, DICE, DICE_HELP, unit="dice")
 
-    mine = Counter(lambda game: range(game.target))
-    theirs = Counter(lambda game: range(game.target))
-    t = Counter(lambda game: range(game.target))
+    t = Counter(lambda game: game.points())
 
-    def progress(self) -> Any:
-        """Return the sum of the scores."""
-        return self.mine + self.theirs
+    def points(self) -> range:
+        return range(self.target)
 
     def start(self) -> Core:
         """Return the starter is about to roll all dice."""

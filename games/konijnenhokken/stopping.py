@@ -1,15 +1,11 @@
 r"""From how many points on a turn should be stopped, in exact numbers.
 
-A turn may go on through any number of runs, so its points have no bound and the game no last state.  Let :math:`S(t)`
-be what one more run is worth when `t` points are banked, if the turn is stopped at the end of that run at the latest.
-`S` is computed here in rational arithmetic.
+Let :math:`S(t)` be what one more run is worth when `t` points are banked, if the turn is stopped at the end of that run
+at the latest.
 
 **Theorem.**  If :math:`S(T) \le T`, stopping is optimal with fresh dice and any total :math:`t \ge T`, in the game
 without a limit; if :math:`S(T - 1) > T - 1`, it is not optimal at :math:`T - 1`.  The proof is in
-``docs/games/konijnenhokken.md``: the gain of one more run falls with `t`, and along any play the value of stopping is a
-supermartingale that is never negative (D. Williams, *Probability with Martingales*, Cambridge University Press 1991,
-section 10.10).  It uses nothing but that and payoffs that are never negative, so it holds for any number of dice, and
-for the public program's moves.
+``docs/games/konijnenhokken.md``; it holds for any number of dice, and for the public program's moves.
 """
 
 from __future__ import annotations

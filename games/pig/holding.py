@@ -1,17 +1,10 @@
 r"""Playing Pig by one rule: hold as soon as a turn has `n` points.
 
-`hold_at` is that rule as a function of the state, for `mdpdice.Policy.of`; then
-`mdpdice.evaluate` gives the exact value of a turn, or the chance to win a race against
-any other policy.
+`hold_at` is that rule as a function of the state, for `mdpdice.Policy.of`.  A player who follows it decides nothing
+during a turn, so `HoldRace` moves a whole turn at a time: with :math:`O_n` the distribution of what a turn wins, the
+chance to win of the player to move is
 
-A player who holds at `n` decides nothing during a turn, so a race between two such
-players is a much smaller game: `HoldRace` moves a whole turn at a time.  With
-:math:`O_n` the distribution of what a turn wins, the chance to win of the player to move is
-
-.. math:: P(i, j) = \sum_{x} O_n(x) \, (1 - P(j, i + x)),
-
-where the sides change after every turn.  For a race to 100 that is at most 20,000 states
-instead of the half million positions of the race itself.
+.. math:: P(i, j) = \sum_{x} O_n(x) \, (1 - P(j, i + x)).
 """
 
 from __future__ import annotations
@@ -89,11 +82,6 @@ class HoldRace(Game[Scores, Never]):
         Points of a turn at which the players hold.
     goal : int
         Points that win.
-
-    Raises
-    ------
-    GameError
-        A parameter is out of its range.
 
     Examples
     --------

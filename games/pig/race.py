@@ -1,20 +1,9 @@
-r"""The race of Pig, and its small sister Piglet: the first to reach the goal wins.
+"""The race of Pig, and its small sister Piglet: the first to reach the goal wins.
 
-Two players take turns (`mdpdice.games.pig.turn`); what a turn wins is added to a player's
-score, and the first to reach the goal wins.  With `i` and `j` the scores of the player to
-move and of the other, and `k` the points of this turn, the chance to win is
-
-.. math::
-
-   P(i, j, k) = \max\bigl(1 - P(j, i + k, 0), \;
-       \tfrac16 (1 - P(j, i, 0)) + \tfrac16 \sum_{f=2}^{6} P(i, j, k + f)\bigr),
-
-and 1 as soon as :math:`i + k` reaches the goal.  A lost turn leads back to the same scores, so
-the equations are cyclic, and there are even plays without end: both may hold at 0 for ever.
-Neither wins such a play; it is worth half a game to both.  Holding at 0 is never better than
-rolling, and P(win) of the player who starts is 0.530592725274 at a goal of 100 [1]_.
-
-Piglet tosses a coin instead: heads is one point, tails loses the turn.
+Two players take turns (`mdpdice.games.pig.turn`); what a turn wins is added to a player's score.  Piglet tosses a
+coin instead: heads is one point, tails loses the turn.  The equations, which are cyclic, stand in
+``docs/games/pig.md``.  There are plays without end, in which both hold at 0; neither wins such a play, which is worth
+half a game to both.  P(win) of the player who starts is 0.530592725274 at a goal of 100 [1]_.
 
 References
 ----------
@@ -25,15 +14,14 @@ References
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable
-from typing import Any, ClassVar, NamedTuple, TypeAlias, cast
+from typing import ClassVar, NamedTuple, TypeAlias, cast
 
 import attrs
 
-from mdpdice import At, Counter, Dist, Edge, Game, Node, Solution, d6, decide, end, go, pass_to, roll, when
+from mdpdice import At, Counter, Dist, Edge, Node, Solution, d6, decide, end, go, pass_to, roll, when
 from mdpdice.games.parameters import whole
 from mdpdice.games.pig.turn import Action
-from mdpdice.games.races import LARGEST_GOAL
+from mdpdice.games.races import LARGEST_GOAL, RaceGame
 
 # What a roll adds to the points of a turn; 0 loses them.
 DIE: Dist[int] = d6.map(lambda face: 0 if face == 1 else face)
@@ -74,35 +62,22 @@ def hold_table(solution: Solution) -> list[HoldRow]:
     states = sorted(cast("list[Position]", solution.network.states), key=_points)
     rows = []
     for (mine, theirs), group in itertools.groupby(states, key=lambda state: _points(state)[:2]):
-        rows += _rows(mine, theirs, ((state.counters["turn"], solution.action(state)) for state in group))
+        ranges = [list(same) for action, same in itertools.groupby(group, key=solution.action) if action == "hold"]
+        held = [[state.counters["turn"] for state in same] for same in ranges]
+        rows += [HoldRow(mine, theirs, turns[0], turns[-1]) for turns in held] or [HoldRow(mine, theirs, None, None)]
     return rows
 
 
-def _rows(mine: int, theirs: int, actions: Iterable[tuple[int, Action]]) -> list[HoldRow]:
-    """Ranges in which to hold, from the actions for the points of a turn, in their order."""
-    rows = []
-    for action, same in itertools.groupby(actions, key=lambda pair: pair[1]):
-        if action == "hold":
-            turns = [turn for turn, _ in same]
-            rows.append(HoldRow(mine, theirs, turns[0], turns[-1]))
-    return rows or [HoldRow(mine, theirs, None, None)]
-
-
-class Race(Game[str, Action]):
+class Race(RaceGame[str, Action]):
     """What Pig and Piglet have in common."""
 
-    total: ClassVar[int] = 1  # one player wins, so values are chances to win
-    payoff_range = (0, 1)
     step: ClassVar[Dist[int]]
     goal: int
 
-    mine = Counter(lambda game: range(game.goal))
-    theirs = Counter(lambda game: range(game.goal))
-    turn = Counter(lambda game: range(game.goal))
+    turn = Counter(lambda game: game.points())
 
-    def progress(self) -> Any:
-        """Return the sum of the scores."""
-        return self.mine + self.theirs
+    def points(self) -> range:
+        return range(self.goal)
 
     def start(self) -> str:
         return _PLAY
@@ -132,11 +107,6 @@ class PigRace(Race):
     goal : int
         Points that win.
 
-    Raises
-    ------
-    GameError
-        `goal` is not positive.
-
     Examples
     --------
     >>> from mdpdice import solve
@@ -159,11 +129,6 @@ class Piglet(Race):
     ----------
     goal : int
         Points that win.
-
-    Raises
-    ------
-    GameError
-        `goal` is not positive.
 
     Examples
     --------

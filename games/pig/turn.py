@@ -1,14 +1,8 @@
-r"""One turn of Pig, for as many points as possible.
+"""One turn of Pig, for as many points as possible.
 
-Roll a die as often as you like and add up the points; a 1 loses them all and ends the
-turn.  With `p` points at risk,
-
-.. math:: V(p) = \max\bigl(p, \; \tfrac16 \sum_{k=2}^{6} V(p + k)\bigr).
-
-One roll more gains :math:`\tfrac16 (20 - p)` points, which falls as the points grow, so
-the turn is a monotone stopping problem: looking one roll ahead is enough, and holding is
-optimal from 20 points on [1]_.  The same argument makes the end at `cap` harmless: any cap
-of at least 20 gives the same value.
+Roll a die as often as you like and add up the points; a 1 loses them all and ends the turn.  With `p` points at risk
+one roll more gains ``(20 - p) / 6`` points, which falls as the points grow, so looking one roll ahead is enough, and
+holding is optimal from 20 points on [1]_.  So any `cap` of at least 20 gives the same value.
 
 References
 ----------
@@ -38,11 +32,6 @@ class PigTurn(Game[int, Action]):
     ----------
     cap : int
         Points at which the turn ends.
-
-    Raises
-    ------
-    GameError
-        `cap` is not from 1 to 100,000.
 
     Examples
     --------

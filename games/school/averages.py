@@ -1,11 +1,8 @@
-r"""The average score of every combination: one turn for it alone, with the best rerolls.
+"""The average score of every combination: one turn for it alone, with the best rerolls.
 
-This is the table that Bob's rule needs (`mdpdice.games.school.bob`), computed as the recursion of
-`mdpdice.games.school.turn` in integers: with the 7776 rolls of five dice as the denominator of
-every roll, the value with `k` rerolls left is an integer over :math:`7776^k`.
-
-`mdpdice.games.school.combination` declares the same turn as a game, which any solver
-solves; the exact one gives these fractions.
+It is computed as the recursion of `mdpdice.games.school.turn` in integers: with the 7776 rolls of five dice as the
+denominator of every roll, the value with `k` rerolls left is an integer over :math:`7776^k`.  The solver `exact` finds
+the same fractions for `mdpdice.games.school.combination`.
 """
 
 from __future__ import annotations

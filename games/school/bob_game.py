@@ -55,11 +55,6 @@ class BobGame(Rules, Game[State, Never]):
     open : tuple of str
         Combinations that are open at the start.
 
-    Raises
-    ------
-    GameError
-        A parameter is out of its range.
-
     Examples
     --------
     >>> from mdpdice import solve

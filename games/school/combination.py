@@ -1,12 +1,8 @@
-r"""One turn of School for one combination: the average score that Bob's rule is made of.
+"""One turn of School for one combination: the average score that Bob's rule is made of.
 
-The turn is that of `mdpdice.games.school.turn`.  It ends with the score of the roll, twice
-that on the first roll unless the combination is a grade, or with 0 where the combination is
-crossed out; grades cannot be.  Where the roll does not fit a combination that counts for
-nothing, so the best rerolls are those that lead to the best score on average.
-
-The value of a grade is in the scale of the public program's table by default (``grades="positive"``:
-n for every die that shows n), so it is `5n` more than in the game.
+It ends with the score of the roll, twice that on the first roll unless the combination is a grade, or with 0 where the
+combination is crossed out; grades cannot be.  The value of a grade is in the scale of the public program's table by
+default (``grades="positive"``), so it is `5n` more than in the game.
 """
 
 from __future__ import annotations
@@ -36,11 +32,6 @@ class SchoolCombination(Rules, Game[State, Action]):
         public program's table.
     combination : str
         What the turn is for; one of `mdpdice.games.school.rules.COMBINATIONS`.
-
-    Raises
-    ------
-    GameError
-        A parameter is out of its range.
 
     Examples
     --------

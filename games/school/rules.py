@@ -127,11 +127,6 @@ class Rules:
     grades : {"negative", "positive"}
         Whether a grade takes points for the other dice, or gives points for its own.
 
-    Raises
-    ------
-    GameError
-        A parameter has another value.
-
     Examples
     --------
     >>> from mdpdice.games.school.rules import Rules

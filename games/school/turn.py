@@ -1,20 +1,9 @@
-r"""One turn of School: three rolls at most, whatever the turn is for.
+"""One turn of School: three rolls at most, whatever the turn is for.
 
-`Rolled` is a roll with some rerolls left, `Held` are the dice that stay while the others are
-rolled again.  With :math:`e(r)` for the best way to end the turn with the roll `r`, and
-:math:`P(h \to r)` for the chance that the held dice `h` become `r`,
-
-.. math::
-
-   V_0(r) = e_0(r), \qquad
-   V_k(r) = \max\bigl(e_k(r), \; \max_{h \subsetneq r} \sum_{r'} P(h \to r') \, V_{k-1}(r')\bigr),
-
-where :math:`e_2` differs from the others, because a combination other than a grade counts
-double on the first roll.  The order of the dice does not matter: there are 252 rolls, and 210
-ways to hold fewer than five dice.
-
-The games of this package declare their turns with `rolled` and `rerolls`.  `Tables` has the same
-turn as arrays, for what has to be computed for many sets of open combinations at a time.
+`Rolled` is a roll with some rerolls left, `Held` are the dice that stay while the others are rolled again; the
+recursion stands in ``docs/games/school.md``.  The games of this package declare their turns with `rolled` and
+`rerolls`.  `Tables` has the same turn as arrays, for what has to be computed for many sets of open combinations at a
+time.
 """
 
 from __future__ import annotations

@@ -14,6 +14,7 @@ from typing import Any
 import attrs
 import numpy as np
 
+from mdpdice.answers.passed_on import PassedOn
 from mdpdice.errors import GameError, HorizonRangeError, UnknownStateError
 from mdpdice.lattices.digest import digest
 from mdpdice.lattices.grid_tables import Tables
@@ -42,10 +43,7 @@ class GridValues:
     _last: dict[int, tuple[Floats, Tables]] = attrs.field(factory=dict, init=False)
     _here: dict[int, tuple[Floats, Tables]] = attrs.field(factory=dict, init=False)
 
-    @property
-    def lattice(self) -> Lattice:
-        """What was solved."""
-        return self.layers.lattice
+    lattice = PassedOn[Lattice]("layers.lattice", "What was solved.")
 
     @property
     def digest(self) -> str:
@@ -58,20 +56,9 @@ class GridValues:
         lattice = self.lattice
         return At(lattice.states[int(lattice.node_state[lattice.start])], **lattice.counters(lattice.start_point))
 
-    @property
-    def n_states(self) -> int:
-        """Number of states that play can reach."""
-        return self.layers.states
-
-    @property
-    def n_edges(self) -> int:
-        """Number of edges between them."""
-        return self.layers.edges
-
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """What was repaired while the lattice was made."""
-        return self.lattice.warnings
+    n_states = PassedOn[int]("layers.states", "Number of states that play can reach.")
+    n_edges = PassedOn[int]("layers.edges", "Number of edges between them.")
+    warnings = PassedOn[tuple[str, ...]]("lattice.warnings", "What was repaired while the lattice was made.")
 
     def nearest(self, state: Hashable) -> list[Any]:
         """Return the start, for who asks about a state that does not exist."""

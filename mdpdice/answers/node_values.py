@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from functools import partial
 from typing import Any
 
 import attrs
 
+from mdpdice.answers.passed_on import PassedOn
 from mdpdice.errors import GameError, HorizonRangeError
 from mdpdice.networks.network import Floats, Ints, Kind, Network
 
@@ -40,30 +40,16 @@ class NodeValues:
     choice: Ints  # -1 without a decision
     exact: Sequence[Sequence[Any]] | None = None  # rows of `Fraction`; infinite values are floats
 
-    @property
-    def digest(self) -> str:
-        """Digest of the network."""
-        return self.network.digest
+    digest = PassedOn[str]("network.digest", "Digest of the network.")
 
     @property
     def start(self) -> Any:
         """State where a play starts."""
         return self.network.state_of(self.network.start)
 
-    @property
-    def n_states(self) -> int:
-        """Number of states."""
-        return self.network.n_states
-
-    @property
-    def n_edges(self) -> int:
-        """Number of edges."""
-        return self.network.n_edges
-
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """What was repaired while the network was made."""
-        return self.network.warnings
+    n_states = PassedOn[int]("network.n_states", "Number of states.")
+    n_edges = PassedOn[int]("network.n_edges", "Number of edges.")
+    warnings = PassedOn[tuple[str, ...]]("network.warnings", "What was repaired while the network was made.")
 
     def nearest(self, state: Hashable) -> list[Any]:
         """States that are like one that does not exist."""
@@ -78,12 +64,12 @@ class NodeValues:
 
     def value(self, state: Hashable, steps_left: int | None) -> float:
         """Value of a state, NaN where it is undefined."""
-        return float(self.row(self.values, steps_left)[self._node(state)])
+        return float(self.rows(steps_left)[0][self._node(state)])
 
     def interval(self, state: Hashable, steps_left: int | None) -> tuple[float, float]:
         """Lower and upper end of the interval of a state."""
-        node = self._node(state)
-        return float(self.row(self.lowers, steps_left)[node]), float(self.row(self.uppers, steps_left)[node])
+        node, (_, lower, upper, _) = self._node(state), self.rows(steps_left)
+        return float(lower[node]), float(upper[node])
 
     def exact_value(self, state: Hashable, steps_left: int | None) -> Any:
         """Exact value of a state, if there are any."""
@@ -101,7 +87,7 @@ class NodeValues:
     def action(self, state: Hashable, steps_left: int | None) -> Any:
         """Chosen action of a decision state."""
         node = self._decision(state, steps_left)
-        return self.network.action_of(int(self.row(self.choice, steps_left)[node]))
+        return self.network.action_of(int(self.rows(steps_left)[3][node]))
 
     def options(
         self, state: Hashable, steps_left: int | None, sense: str
@@ -122,15 +108,10 @@ class NodeValues:
 
     # --- look-ups -----------------------------------------------------------
 
-    def row(self, array: Any, steps_left: int | None) -> Any:
-        """Return the row of an array for a number of decisions left."""
-        steps = steps_of(self.network, steps_left)
-        return array if steps is None else array[steps]
-
     def rows(self, steps_left: int | None) -> tuple[Floats, Floats, Floats, Ints]:
         """Return values, lower and upper ends, and chosen edges for a number of decisions left."""
-        row = partial(self.row, steps_left=steps_left)
-        return row(self.values), row(self.lowers), row(self.uppers), row(self.choice)
+        steps, arrays = steps_of(self.network, steps_left), (self.values, self.lowers, self.uppers, self.choice)
+        return arrays if steps is None else tuple(array[steps] for array in arrays)
 
     def _node(self, state: Hashable) -> int:
         return self.network.start if state is None else self.network.value_node_of(state)

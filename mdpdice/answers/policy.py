@@ -53,27 +53,14 @@ class Policy:
     network : Network, optional
         What is decided in; without one the policy is a rule.
     choice : ndarray of int64, shape (N,) or (horizon + 1, N), optional
-        Chosen edge of every decision node, -1 elsewhere; the likeliest one where
-        the choice is random.  Row ``k`` is used with ``k`` decisions left; one row
-        alone serves all stages.
+        Chosen edge of every decision node, -1 elsewhere; the likeliest one where the choice is random.  Row ``k`` is
+        used with ``k`` decisions left; one row alone serves all stages.
     weight : ndarray, shape (E,) or (horizon + 1, E), optional
-        For a randomised policy: the probability of an edge is its weight over the
-        sum of the weights of its node.  Numbers are exact as in
-        `Network.numerator`.  0 on edges of chance nodes.
+        For a randomised policy: the probability of an edge is its weight over the sum of the weights of its node.
+        Numbers are exact as in `Network.numerator`.  0 on edges of chance nodes.
     rule : callable or Solution, optional
         Without a network: ``rule(state)`` gives the action to take, or a `Dist` of actions; a solution's best
         action is taken.  Without either, every action has the same chance.
-
-    Examples
-    --------
-    >>> from mdpdice import Game, decide, end, explore, go, roll, d6
-    >>> pig = Game.of(start=0, node=lambda p: end(p) if p >= 100 else decide({
-    ...     "hold": end(p),
-    ...     "roll": roll(d6, lambda k: end() if k == 1 else go(p + k)),
-    ... }))
-    >>> policy = Policy.of(explore(pig), lambda p: "hold" if p >= 20 else "roll")
-    >>> policy.action(17)
-    'roll'
     """
 
     _network: Network | None = None
@@ -87,13 +74,7 @@ class Policy:
 
     @property
     def network(self) -> Network:
-        """What is decided in.
-
-        Raises
-        ------
-        UnsupportedError
-            The policy is a rule.
-        """
+        """What is decided in; an `UnsupportedError` where the policy is a rule."""
         if self._network is None:
             msg = "this policy is a rule, without a network; policy.on(network) asks it about every decision of one"
             raise UnsupportedError(msg, value=self)
@@ -130,18 +111,10 @@ class Policy:
         game : Network, Game or Lattice
             What is decided in.
         function : callable
-            ``function(state)`` gives the action to take, or a `Dist` of actions.
+            ``function(state)`` gives the action to take, or a `Dist` of actions (else: an `UnknownStateError`).
             On a network it is asked about every state with a decision, otherwise where play comes.
         staged : bool
-            On a network with a horizon: call ``function(state, steps_left)`` for
-            every number of decisions left.
-
-        Raises
-        ------
-        GameError
-            The function raised.
-        UnknownStateError
-            It returned something that is not an action of the state.
+            On a network with a horizon: call ``function(state, steps_left)`` for every number of decisions left.
         """
         _check_game(game, "of(game, function)")
         if staged and (not isinstance(game, Network) or game.horizon is None):
@@ -167,15 +140,9 @@ class Policy:
     def on(self, network: Network) -> Policy:
         """Return the same decisions on another network, matched by the names of states and actions.
 
-        For instance on one that was explored with ``merge=False``, has another horizon, or follows other rules.
-
-        Raises
-        ------
-        UnknownStateError
-            A decision of `network` is not one of this policy's network, or the
-            action taken there does not exist in `network`.
-        HorizonRangeError
-            The policy has no decision for that number of decisions left.
+        For instance on one that was explored with ``merge=False``, has another horizon, or follows other rules.  An
+        `UnknownStateError` names a decision that this policy's network has not, or an action that `network` has not,
+        and a `HorizonRangeError` says that the policy knows nothing of that many decisions left.
         """
         if network is self._network:
             return self
@@ -227,14 +194,7 @@ class Policy:
     def action(self, state: Hashable = None, *, steps_left: int | None = None) -> Any:
         """Return the action taken in a decision state, by default the start.
 
-        Raises
-        ------
-        GameError
-            Nobody decides in this state, or the choice is random.
-        UnknownStateError
-            The state cannot be reached.
-        HorizonRangeError
-            There is no such number of decisions left.
+        A random choice is a `GameError`; other errors are those of `Solution.action`.
         """
         chances = self.probabilities(state, steps_left=steps_left)
         if len(chances) > 1:
@@ -310,13 +270,7 @@ class Policy:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], network: Network) -> Policy:
-        """Read a policy of `network` from a file.
-
-        Raises
-        ------
-        CorruptFileError
-            The file is damaged, or belongs to another network.
-        """
+        """Read a policy of `network` from a file; a `CorruptFileError` where it is damaged or of another network."""
         file = Archive(os.fspath(path), _DTYPES, "write it again with Policy.save", dimensions=2)
         members = file.read()
         header = read_header(file, members, FORMAT, VERSION, _HEADER)
@@ -347,7 +301,8 @@ def _check(policy: Policy) -> None:
         raise GameError(msg)
     rows = choice[1:] if policy.staged else choice
     inside = (net.indptr[:-1] <= rows) & (rows < net.indptr[1:])
-    wrong = np.where(net.decides, ~inside, rows != -1)
+    # A function of the state says nothing about nature, which `induce` asks for.
+    wrong = np.where(net.decides & ~(net.nature & (rows == -1)), ~inside, rows != -1)
     if wrong.any():
         node = int(np.argwhere(wrong)[0][-1])
         what = "takes none of its actions" if net.decides[node] else "takes an action without a decision"
@@ -367,7 +322,7 @@ def _check(policy: Policy) -> None:
     sums = np.add.reduceat(
         np.append(rows > 0, np.zeros((*rows.shape[:-1], 1), dtype=bool), axis=-1), net.indptr[:-1], axis=-1
     )
-    empty = net.decides & ~sums.astype(bool)
+    empty = net.decides & ~net.nature & ~sums.astype(bool)
     if empty.any():
         node = int(np.argwhere(empty)[0][-1])
         raise GameError("no action has a positive weight here", state=net.describe(node))
@@ -376,7 +331,7 @@ def _check(policy: Policy) -> None:
 def _ask(network: Network, function: Callable[..., Any], more: tuple[int, ...]) -> _Row:
     choice = np.full(network.n_nodes, -1)
     weight: dict[int, int] = {}
-    for node in np.flatnonzero(network.decides).tolist():
+    for node in np.flatnonzero(network.decides & ~network.nature).tolist():
         state = network.state_of(node)
         if state is None:
             msg = "a decision has no state of its own; make the policy before the network is reduced"
@@ -433,11 +388,12 @@ def _options(network: Network, node: int) -> Iterator[tuple[Hashable, int]]:
 def _same_names(old: Network, new: Network) -> tuple[Ints, Ints]:
     """Node of `old` for every decision of `new`, and edge of `old` (or -1) for every edge of a decision."""
     nodes, edges = np.full(new.n_nodes, -1), np.full(new.n_edges, -1)
+    picks = iter(np.flatnonzero(old.nature).tolist())  # without names, in the order of the states
     for node in np.flatnonzero(new.decides).tolist():
         state = new.state_of(node)
-        if state is None:
+        before = next(picks, None) if state is None else old.node_of(state)
+        if before is None:
             raise GameError("a decision without a state of its own has no counterpart", state=new.describe(node))
-        before = old.node_of(state)
         if not old.decides[before]:
             raise UnknownStateError("this state has no decision where the policy comes from", state=state)
         nodes[node] = before

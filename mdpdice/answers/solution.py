@@ -12,19 +12,12 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import numpy as np
 
+from mdpdice import errors
 from mdpdice.answers.answer import Provenance, Status, question_text
 from mdpdice.answers.grid_excerpt import excerpt
 from mdpdice.answers.grid_values import GridValues
 from mdpdice.answers.node_values import NodeValues
-from mdpdice.errors import (
-    CertificateError,
-    GameError,
-    MissingPackageError,
-    NotCertifiedError,
-    TotalRewardUndefinedError,
-    UnknownStateError,
-    UnsupportedError,
-)
+from mdpdice.answers.passed_on import PassedOn
 from mdpdice.html import card, grid
 from mdpdice.lattices.lattice import Lattice
 from mdpdice.modelling.text import ITSELF, fields_of
@@ -48,18 +41,10 @@ SCANNED = 1000
 
 @attrs.frozen(eq=False)
 class Decisions:
-    """The states with a decision, and the action taken in each.
-
-    Parameters
-    ----------
-    states, actions : list
-        In the order in which the states were found.
-    values, lowers, uppers : ndarray of float64, shape (states,)
-        In payoff units.
-    """
+    """The states with a decision, in the order in which they were found, and the action taken in each."""
 
     states: list[Any]
-    values: Floats
+    values: Floats  #: in payoff units, shape (states,), as are the bounds
     lowers: Floats
     uppers: Floats
     actions: list[Any]
@@ -70,7 +55,8 @@ class _Worth(dict[Any, float]):
 
     def __missing__(self, action: Any) -> float:
         hint = did_you_mean(action, self)
-        raise UnknownStateError(f"no action {action!r} here; {hint}the actions are {list(self)!r}", action=action)
+        msg = f"no action {action!r} here; {hint}the actions are {list(self)!r}"
+        raise errors.UnknownStateError(msg, action=action)
 
 
 @attrs.frozen(eq=False, repr=False, slots=False)
@@ -78,35 +64,19 @@ class Solution:
     """A value and a policy for every state, with the interval that they were proved to lie in.
 
     What a policy is worth is a solution too, whose policy was given.
-
-    Parameters
-    ----------
-    table : NodeValues or GridValues
-        The numbers: by the nodes of a network, or by the points of a lattice.
-    status : Status
-        What was proved.
-    provenance : Provenance
-        How the answer came about.
-    width : float
-        Largest ``(upper - lower) / max(1, |value|)`` over the finite values.
-    reason : str
-        Why the status is not CERTIFIED, or why a value is infinite.
-    given : Policy or sequence of two, optional
-        The policy whose value this is; without one, the policy is the solution's own.
-    game : Game, optional
-        What was solved, where that was a game; a notebook shows decisions in its words.
-    at_start : tuple of (Fraction, float, float), optional
-        Value and interval of the start, where the table answers for the best threshold and they hold for all.
     """
 
-    table: NodeValues | GridValues
-    status: Status
-    provenance: Provenance
-    width: float = np.inf
-    reason: str = ""
+    table: NodeValues | GridValues  #: the numbers: by the nodes of a network, or by the points of a lattice
+    status: Status  #: what was proved
+    provenance: Provenance  #: how the answer came about
+    width: float = np.inf  #: largest ``(upper - lower) / max(1, |value|)`` over the finite values
+    reason: str = ""  #: why the status is not CERTIFIED, or why a value is infinite
     given: Policy | tuple[Policy, ...] | None = None
+    """The policy, or those of two players, whose value this is; without one, the policy is the solution's own."""
     game: Game[Any, Any] | None = attrs.field(default=None, repr=False)
+    """What was solved, where that was a game; a notebook shows decisions in its words."""
     at_start: tuple[Any, float, float] | None = None
+    """Value and interval of the start, where the table answers for the best threshold and they hold for all."""
 
     # --- what it is -----------------------------------------------------------
 
@@ -115,60 +85,17 @@ class Solution:
         """Whether the status is EXACT or CERTIFIED."""
         return self.status in (Status.EXACT, Status.CERTIFIED)
 
-    @property
-    def solver(self) -> str:
-        """Who proposed the answer."""
-        return self.provenance.solver
-
-    @property
-    def objective(self) -> str:
-        """What counted."""
-        return self.provenance.objective
-
-    @property
-    def sense(self) -> str:
-        """What the player to move wants."""
-        return self.provenance.sense
-
-    @property
-    def iterations(self) -> int:
-        """What the solver counted."""
-        return self.provenance.iterations
-
-    @property
-    def seconds(self) -> float:
-        """Wall-clock time of solving and certifying."""
-        return self.provenance.seconds
-
-    @property
-    def version(self) -> str:
-        """Version of mdpdice."""
-        return self.provenance.version
-
-    @property
-    def details(self) -> Mapping[str, Any]:
-        """What the solver said beyond the answer."""
-        return self.provenance.details
-
-    @property
-    def digest(self) -> str:
-        """Digest of what was solved."""
-        return self.table.digest
-
-    @property
-    def start(self) -> Any:
-        """State where a play starts."""
-        return self.table.start
-
-    @property
-    def n_states(self) -> int:
-        """Number of states."""
-        return self.table.n_states
-
-    @property
-    def n_edges(self) -> int:
-        """Number of edges between them."""
-        return self.table.n_edges
+    solver = PassedOn[str]("provenance.solver", "Who proposed the answer.")
+    objective = PassedOn[str]("provenance.objective", "What counted.")
+    sense = PassedOn[str]("provenance.sense", "What the player to move wants.")
+    iterations = PassedOn[int]("provenance.iterations", "What the solver counted.")
+    seconds = PassedOn[float]("provenance.seconds", "Wall-clock time of solving and certifying.")
+    version = PassedOn[str]("provenance.version", "Version of mdpdice.")
+    details = PassedOn[Mapping[str, Any]]("provenance.details", "What the solver said beyond the answer.")
+    digest = PassedOn[str]("table.digest", "Digest of what was solved.")
+    start = PassedOn[Any]("table.start", "State where a play starts.")
+    n_states = PassedOn[int]("table.n_states", "Number of states.")
+    n_edges = PassedOn[int]("table.n_edges", "Number of edges between them.")
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -186,25 +113,16 @@ class Solution:
 
     @property
     def nodes(self) -> NodeValues:
-        """Arrays by the nodes of the network.
-
-        Raises
-        ------
-        UnsupportedError
-            The game was solved on its lattice.
-        """
+        """Arrays by the nodes of the network; an `UnsupportedError` where the game was solved on its lattice."""
         if isinstance(self.table, GridValues):
             msg = (
                 "this game was solved on its lattice and has no network; solution.excerpt({counter: value}) is a "
                 "part of it as one, and solve(explore(game)) makes the whole network if it fits"
             )
-            raise UnsupportedError(msg, value=self)
+            raise errors.UnsupportedError(msg, value=self)
         return self.table
 
-    @property
-    def network(self) -> Network:
-        """The network that was solved; see `nodes`."""
-        return self.nodes.network
+    network = PassedOn[Network]("nodes.network", "The network that was solved; see `nodes`.")
 
     @property
     def lattice(self) -> Lattice | None:
@@ -239,44 +157,35 @@ class Solution:
                 f"the value {number!r} lies outside its interval [{lower!r}, {upper!r}], so the answer was changed "
                 "after it was certified; do not use it, solve again"
             )
-            raise CertificateError(msg, state=state, claimed=number, lower=lower, upper=upper)
+            raise errors.CertificateError(msg, state=state, claimed=number, lower=lower, upper=upper)
         if not self.proved:
             other = "" if self.lattice is None else ", or solve the flat network, solve(explore(game))"
             msg = (
                 f"{self.solver} proposed {number!r}, which is {self.status.value}: {self.reason}; "
                 f"ask estimate() for the number{other}"
             )
-            raise NotCertifiedError(msg, state=state)
+            raise errors.NotCertifiedError(msg, state=state)
         return number
 
     def estimate(self, state: Hashable = None, *, steps_left: int | None = None) -> float:
         """Return the proposed value of a state, whatever was proved about it.
 
-        Raises
-        ------
-        TotalRewardUndefinedError
-            Plays from here collect and pay without end.
+        A `TotalRewardUndefinedError` says that plays from there collect and pay without end.
         """
         told = self.at_start if state is None and steps_left is None else None
         number = self.table.value(state, steps_left) if told is None else float(told[0])
         if math.isnan(number):
             msg = "plays from here collect and pay without end; use a discount or a horizon"
-            raise TotalRewardUndefinedError(msg, state=self.start if state is None else state)
+            raise errors.TotalRewardUndefinedError(msg, state=self.start if state is None else state)
         return number
 
     def exact(self, state: Hashable = None, *, steps_left: int | None = None) -> Fraction | float:
-        """Exact value of a state, a `Fraction`, or a float if it is infinite.
-
-        Raises
-        ------
-        NotCertifiedError
-            The status is not EXACT.
-        """
+        """Exact value of a state, a `Fraction`, or a float if it is infinite; if not EXACT a `NotCertifiedError`."""
         table = self.table
         if self.status is not Status.EXACT or isinstance(table, GridValues) or table.exact is None:
             how = "evaluate(..., exact=True)" if self.given is not None else "solver='exact'"
             msg = f"the answer of {self.solver} is {self.status.value}, not exact; use {how}"
-            raise NotCertifiedError(msg, state=state)
+            raise errors.NotCertifiedError(msg, state=state)
         told = self.at_start if state is None and steps_left is None else None
         found: Fraction | float = table.exact_value(state, steps_left) if told is None else told[0]
         return found
@@ -294,13 +203,7 @@ class Solution:
         return self.table.interval(state, steps_left) if told is None else told[1:]
 
     def reaches(self, state: Hashable) -> bool:
-        """Whether play can come to a state.
-
-        Raises
-        ------
-        UnknownStateError
-            It has no counter values, or ones that are not in their ranges.
-        """
+        """Whether play can come to a state; an `UnknownStateError` if it lacks counters, or they leave their ranges."""
         return self.table.reaches(state)
 
     def kind(self, state: Hashable = None) -> Kind:
@@ -311,17 +214,11 @@ class Solution:
 
     @cached_property
     def policy(self) -> Policy:
-        """What is done in every decision.
-
-        Raises
-        ------
-        GameError
-            Two policies were given, one for each player: see `given`.
-        """
+        """What is done in every decision; a `GameError` where two policies were `given`, one for each player."""
         from mdpdice.answers.policy import Policy
 
         if isinstance(self.given, tuple):
-            raise GameError("two policies play here, one for each player; solution.given has both", value=self)
+            raise errors.GameError("two policies play here, one for each player; solution.given has both", value=self)
         return Policy.from_solution(self) if self.given is None else self.given
 
     def action(self, state: Hashable = None, *, steps_left: int | None = None) -> Any:
@@ -329,10 +226,8 @@ class Solution:
 
         Raises
         ------
-        GameError
-            Nobody decides in this state.
-        HorizonRangeError
-            No decision is left.
+        GameError, HorizonRangeError
+            Nobody decides in this state, or no decision is left.
         UnknownStateError
             The state cannot be reached.
         """
@@ -341,17 +236,10 @@ class Solution:
         return self.table.action(state, steps_left)
 
     def q(self, state: Hashable = None, *, steps_left: int | None = None) -> dict[Any, float]:
-        """Value of every action of a decision state, best play (or the given policy) afterwards.
+        """Value of every action of a decision state, in order, with best play (or the given policy) afterwards.
 
-        Returns
-        -------
-        dict
-            In the order of the options; ``[]`` with an unknown action raises an `UnknownStateError`.
-
-        Raises
-        ------
-        UnsupportedError
-            A policy was evaluated on a lattice, where nothing is kept of the other actions.
+        ``[]`` with an unknown action is an `UnknownStateError`.  Where a policy was evaluated on a lattice, nothing is
+        kept of the other actions: an `UnsupportedError`.
         """
         _, options = self._options(state, steps_left)
         return _Worth((action, value) for action, value, _, _ in options)
@@ -375,58 +263,32 @@ class Solution:
                 "a policy was evaluated on a lattice, where nothing is kept of the other actions; ask "
                 "solve(game).q(state) or evaluate(explore(game), policy)"
             )
-            raise UnsupportedError(msg, state=state)
+            raise errors.UnsupportedError(msg, state=state)
         return self.table.options(state, steps_left, self.sense)
 
     def excerpt(self, where: Mapping[str, Any] | None = None, *, max_states: int = 1_000_000) -> Solution:
         """Return some states of a lattice as a solution with a network, for tables and pictures.
 
+        Behind every option of a decision is an end that is worth what the option is worth, so `value`, `q`, `ties`,
+        `action` and the interval are those of the lattice.  It starts where the game does if that state is among them.
+        States that play cannot reach are not.  A solution with a network is its own excerpt, without `where`.
+
         Parameters
         ----------
         where : mapping of str to object, optional
-            Values of counters, and of fields of core states, by name; by default all states are taken.
+            Values of counters, and of fields of core states, by name (else a `GameError`); by default all.
         max_states : int
-            Most states.
-
-        Returns
-        -------
-        Solution
-            Behind every option of a decision is an end that is worth what the option is worth, so `value`, `q`,
-            `ties`, `action` and the interval are those of the lattice.  It starts where the game does if that state
-            is among them.  States that play cannot reach are not.  A solution with a network is its own excerpt,
-            without `where`.
-
-        Raises
-        ------
-        StateLimitError
-            There are more states.
-        GameError
-            There is no such counter or field, or no such state.
-        UnsupportedError
-            `where` was given, and there is a network already.
+            Most states; more are a `StateLimitError`.
         """
         if isinstance(self.table, NodeValues):
             if where:
                 msg = f"where={dict(where)!r} is for games on a lattice; this solution lists all its states"
-                raise UnsupportedError(msg, value=where)
+                raise errors.UnsupportedError(msg, value=where)
             return self
         return attrs.evolve(self, table=excerpt(self.table, {} if where is None else where, max_states))
 
     def decisions(self, where: Mapping[str, Any] | None = None, *, steps_left: int | None = None) -> Decisions:
-        """Return the states with a decision, with value, interval and action.
-
-        Parameters
-        ----------
-        where : mapping of str to object, optional
-            Which states of a lattice; see `excerpt`.
-        steps_left : int, optional
-            Decisions left, for a solution with a horizon.
-
-        Raises
-        ------
-        StateLimitError
-            A lattice has too many states; fix some counters by `where`.
-        """
+        """Return the states with a decision, with value, interval and action; for `where` see `excerpt`."""
         table = self.excerpt(where).nodes
         net = table.network
         at = np.flatnonzero(net.decides[net.state_node])
@@ -440,49 +302,22 @@ class Solution:
     def _decisions(self) -> Decisions:
         return self.decisions()
 
-    @property
-    def states(self) -> list[Any]:
-        """The states with a decision; see `decisions`, also where there are too many."""
-        return self._decisions.states
-
-    @property
-    def values(self) -> Floats:
-        """Value of every state in `states`."""
-        return self._decisions.values
-
-    @property
-    def lowers(self) -> Floats:
-        """Lower end of the interval of every state in `states`."""
-        return self._decisions.lowers
-
-    @property
-    def uppers(self) -> Floats:
-        """Upper end of the interval of every state in `states`."""
-        return self._decisions.uppers
-
-    @property
-    def actions(self) -> list[Any]:
-        """Action in every state in `states`."""
-        return self._decisions.actions
+    states = PassedOn[list[Any]]("_decisions.states", "The states with a decision; see `decisions`.")
+    values = PassedOn[Floats]("_decisions.values", "Value of every state in `states`.")
+    lowers = PassedOn[Floats]("_decisions.lowers", "Lower end of the interval of every state in `states`.")
+    uppers = PassedOn[Floats]("_decisions.uppers", "Upper end of the interval of every state in `states`.")
+    actions = PassedOn[list[Any]]("_decisions.actions", "Action in every state in `states`.")
 
     # --- files --------------------------------------------------------------
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the solution to a file, which is replaced at once or not at all.
+        """Write the solution to a file, usually ``.npz``, which is replaced at once or not at all.
 
-        Parameters
-        ----------
-        path : path
-            Usually ends in ``.npz``.
-
-        Raises
-        ------
-        UnsupportedError
-            Many problems were solved, and their solutions are no answer that could be certified again.
+        An `UnsupportedError` where many problems were solved, whose solutions are no answer to be certified again.
         """
         if self.at_start is not None:
             msg = "this answer of many problems is not saved; save its policy, or solve .at(threshold) where it has one"
-            raise UnsupportedError(msg, value=self)
+            raise errors.UnsupportedError(msg, value=self)
         from mdpdice.solving.files import save_solution
 
         save_solution(self, path)
@@ -587,36 +422,30 @@ class Solution:
     ) -> pd.DataFrame:
         """Return the solution as a data frame of pandas, one row per state.
 
+        The columns are ``state``, ``kind``, ``value``, ``lower``, ``upper`` (in payoff units), ``action`` (None without
+        a decision), and one for every counter and every field of the states.
+
         Parameters
         ----------
         where, max_states
-            Which states of a lattice; see `excerpt`.
+            Which states of a lattice; see `excerpt`, also for errors.
         decisions : bool
             Leave out states without a decision.
         steps_left : int, optional
             Decisions left, for a solution with a horizon; by default the whole horizon.
 
-        Returns
-        -------
-        pandas.DataFrame
-            Columns ``state``, ``kind``, ``value``, ``lower``, ``upper`` (in payoff units), ``action`` (None
-            without a decision), and one for every counter and every field of the states.
-
         Raises
         ------
         MissingPackageError
             pandas is not installed.
-        HorizonRangeError
-            There is no such number of decisions left.
-        StateLimitError, GameError
-            As for `excerpt`.
         """
         try:
             import pandas as pd
         except ModuleNotFoundError as error:
             if error.name != "pandas":
                 raise
-            raise MissingPackageError("a data frame needs pandas: pip install pandas", package="pandas") from error
+            msg = "a data frame needs pandas: pip install pandas"
+            raise errors.MissingPackageError(msg, package="pandas") from error
         table = self.excerpt(where, max_states=max_states).nodes
         network, nodes = table.network, table.network.state_node
         values, lowers, uppers, choice = table.rows(steps_left)

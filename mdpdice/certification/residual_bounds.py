@@ -54,31 +54,41 @@ def is_large(problem: Network) -> bool:
     return problem.n_edges * (1 if problem.horizon is None else problem.horizon + 1) >= RESIDUALS_FROM_EDGES
 
 
-def find_stages(
-    problem: Network, value: Floats, policy: Ints, check: Callable[[], None]
-) -> tuple[Floats, inequalities.Witness] | None:
-    """Bounds and witness for a problem with a horizon; None where chance alone can move in a cycle.
-
-    The candidate has the shape (horizon + 1, N); `check` is called before every few stages, and may raise to give up.
-    """
-    from mdpdice.numerics.kernels import residuals as kernels
-
-    n = problem.n_nodes
+def order_of_stages(problem: Network) -> tuple[Ints, inequalities.Witness] | None:
+    """Return the order in which bounds of a stage are found, and their witness; None as in `find_stages`."""
     # At one stage only chance nodes read each other.
     keep = (problem.kind == Kind.CHANCE)[problem.source]
     if not is_acyclic(problem.indptr, problem.dst, keep):
         return None
     # So every node is a component of its own, and labels fall along every edge of a chance node.
     label, order, _ = ordered_components(problem.indptr, problem.dst, keep)
-    bounds = np.empty((len(value), 2 * n))
-    arguments = rows_of(problem), problem.payoff, read_only(problem.payoff_room), unsigned(order)
+    return order, _ranked(label)
+
+
+def find_stages(
+    problem: Network, value: Floats, policy: Ints, check: Callable[[], None], order: Any = None, before: Any = None
+) -> tuple[Floats, inequalities.Witness] | None:
+    """Bounds and witness for a problem with a horizon; None where chance alone can move in a cycle.
+
+    The candidate has the shape (horizon + 1, N); `check` is called before every few stages, and may raise to give up.
+    `order` saves finding it; with `before`, the bounds of the first row, the candidate may be of later stages.
+    """
+    from mdpdice.numerics.kernels import residuals as kernels
+
+    order = order_of_stages(problem) if order is None else order
+    if order is None:
+        return None
+    bounds = np.empty((len(value), 2 * problem.n_nodes))
+    if before is not None:
+        bounds[0] = before
+    arguments = rows_of(problem), problem.payoff, read_only(problem.payoff_room), unsigned(order[0])
     at_once = 1 + STAGE_EDGES // (1 + problem.n_edges)
-    for first in range(0, len(value), at_once):
+    for first in range(before is not None, len(value), at_once):
         check()
         last = min(first + at_once, len(value))
         if not kernels.stages(*arguments, read_only(value), read_only(policy), bounds, first, last):
             return None
-    return bounds, _ranked(label)
+    return bounds, order[1]
 
 
 def claimed_bounds(
@@ -183,15 +193,9 @@ def _discounted(problem: Network, rows: Any, check: Callable[[], None]) -> Float
 
 
 def _undiscounted(
-    problem: Network,
-    rows: Any,
-    value: Floats,
-    policy: Ints,
-    low: Floats,
-    high: Floats,
-    check: Callable[[], None],
+    problem: Network, rows: Any, value: Floats, policy: Ints, low: Floats, high: Floats, check: Callable[[], None],
     lengths: Floats | None,
-) -> tuple[Floats, Floats] | None:
+) -> tuple[Floats, Floats] | None:  # fmt: skip
     """Return what to take off `value` and to add to it."""
     from mdpdice.numerics.kernels import residuals as kernels
 
@@ -236,13 +240,7 @@ def _lengths(problem: Network, follow: Ints) -> Floats | None:
     base += np.bincount(source[skips], weight[skips], minlength=problem.n_nodes)
     degree = np.where(chance, np.diff(problem.indptr), decides)
     kind = np.where(problem.kind == Kind.END, Kind.END, Kind.CHANCE).astype(np.uint8)
-    chain = Operator(
-        kind,
-        unsigned(np.concatenate(([0], np.cumsum(degree)))),
-        unsigned(np.where(skips, through[dst], dst)),
-        read_only(np.zeros(len(dst))),
-        read_only(weight),
-        read_only(base),
-    )
+    rows = kind, unsigned(np.concatenate(([0], np.cumsum(degree)))), unsigned(np.where(skips, through[dst], dst))
+    chain = Operator(*rows, *map(read_only, (np.zeros(len(dst)), weight, base)))
     w = solve_chain(chain, loose=0.2)
     return w if bool(np.isfinite(w).all() and (w >= 0).all()) else None

@@ -218,16 +218,9 @@ class _Groups:
         return rank
 
     def add_up(
-        self,
-        replies: inequalities.Replies,
-        costs: _Costs,
-        before: Floats,
-        excess: Floats,
-        check: Callable[[], None],
-        *,
-        decisions: bool,
-        chance: bool = True,
-    ) -> None:
+        self, replies: inequalities.Replies, costs: _Costs, before: Floats, excess: Floats, check: Callable[[], None],
+        *, decisions: bool, chance: bool = True,
+    ) -> None:  # fmt: skip
         """Write the largest expected sum of costs along a play into `excess`; decisions look at `before`."""
         old, source, indptr, dst, is_chance = self._quotient(replies)
         degree = np.diff(indptr)
@@ -254,14 +247,8 @@ class _Groups:
         gain, coef, dst = np.insert(gain, at, 0.0), np.insert(coef, at, 0.0), np.insert(dst, at, idle)
         degree[idle] += 1
         kind[idle] = Kind.MAX
-        operator = Operator(
-            kind.astype(np.uint8),
-            unsigned(np.concatenate(([0], np.cumsum(degree)))),
-            unsigned(dst),
-            gain,
-            coef,
-            np.where(is_chance, base + room, base),
-        )
+        rows = kind.astype(np.uint8), unsigned(np.concatenate(([0], np.cumsum(degree)))), unsigned(dst)
+        operator = Operator(*rows, gain, coef, np.where(is_chance, base + room, base))
         if before is not excess and not chance:
             _sweep(operator, np.flatnonzero(~is_chance & (degree > 0)), before, excess)
             return
@@ -284,14 +271,9 @@ def _most_gains(replies: inequalities.Replies, live: Bools) -> tuple[Floats, ine
 
 
 def _add_up(
-    operator: Operator,
-    degree: Ints,
-    parts: tuple[Ints, Ints, Bools],
-    wanted: Bools,
-    room: Floats,
-    excess: Floats,
+    operator: Operator, degree: Ints, parts: tuple[Ints, Ints, Bools], wanted: Bools, room: Floats, excess: Floats,
     check: Callable[[], None],
-) -> None:
+) -> None:  # fmt: skip
     from mdpdice.numerics.kernels.residuals import rise
 
     order, ptr, cyclic = parts
@@ -339,14 +321,10 @@ def _iterate_policies(operator: Operator, order: Ints, room: Floats, excess: Flo
         edges = np.flatnonzero(taken)
         base = operator.base.copy()
         base[decides] = operator.gain[policy[decides]]
-        chain = Operator(
-            np.where(operator.kind == Kind.END, Kind.END, Kind.CHANCE).astype(np.uint8),
-            unsigned(np.concatenate(([0], np.cumsum(np.bincount(source[edges], minlength=len(excess)))))),
-            operator.dst[edges],
-            np.zeros(len(edges)),
-            operator.coef[edges],
-            base,
-        )
+        kind = np.where(operator.kind == Kind.END, Kind.END, Kind.CHANCE).astype(np.uint8)
+        starts = np.concatenate(([0], np.cumsum(np.bincount(source[edges], minlength=len(excess)))))
+        gain = np.zeros(len(edges))
+        chain = Operator(kind, unsigned(starts), operator.dst[edges], gain, operator.coef[edges], base)
         found = solve_chain(chain)
         if not (np.isfinite(found) & (found >= 0)).all():
             return

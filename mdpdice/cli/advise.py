@@ -16,7 +16,7 @@ import mdpdice
 from mdpdice.cli.case import Case, solver_of
 from mdpdice.cli.game_command import Answer, game_command
 from mdpdice.cli.named_policies import known_names, players, rule_and_ratings
-from mdpdice.cli.options import objective_options, question_options, solver_option
+from mdpdice.cli.options import objective_options, solver_option
 from mdpdice.cli.progress_bars import ProgressBars
 from mdpdice.cli.text import action_data, aligned, json_number, short
 from mdpdice.cli.values import after, meaning, proof_row, value_data
@@ -36,7 +36,6 @@ MOST_OUTCOMES = 5
 
 
 @game_command()
-@question_options
 @objective_options
 @click.argument("state", nargs=-1)
 @click.option("--all", "every", is_flag=True, help="Show all moves, not just the best two.")
@@ -179,16 +178,13 @@ def _decision(
 def _lines(data: dict[str, Any], what: str, *, every: bool) -> list[str]:
     actions, lines = data["actions"], []
     if actions:
-        lines = [_sentence(actions[0]["words"]), "", *_moves(data, actions if every else actions[:SHOWN])]
+        words = actions[0]["words"]
+        lines = [f"{words[:1].upper()}{words[1:]}.", "", *_moves(data, actions if every else actions[:SHOWN])]
         if len(actions) > SHOWN and not every:
             lines.append(f"  {len(actions) - SHOWN:,} more: --all")
         lines.append("")
     rows = [("value", f"{short(data['estimate'])} ({what})"), proof_row(data)]
     return [*lines, aligned(rows), *after(data)]
-
-
-def _sentence(words: str) -> str:
-    return f"{words[:1].upper()}{words[1:]}."
 
 
 def _moves(data: dict[str, Any], moves: list[dict[str, Any]]) -> list[str]:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Hashable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
 import mdpdice
 from mdpdice.cli.limits import limits, most_states
 from mdpdice.cli.objectives import read_objective
-from mdpdice.errors import MdpDiceError, UnknownStateError, UnsupportedError
+from mdpdice.cli.text import named
+from mdpdice.errors import MdpDiceError, UnknownStateError
 
 if TYPE_CHECKING:
     from mdpdice.cli.catalogue import Found
@@ -90,6 +91,11 @@ class Case(NamedTuple):
     def infinite(self) -> str | None:
         """Why the value is infinite, where the rules alone show it."""
         return None if self.horizon is not None else self.look.infinite_reason()
+
+    def under(self, network: mdpdice.Network) -> tuple[mdpdice.Network, mdpdice.Network]:
+        """Return a network of the game with the horizon, and with the objective too."""
+        network = network if self.horizon is None else mdpdice.Horizon(self.horizon).apply(network)
+        return network, network if self.objective is None else self.objective.apply(network)
 
     def refuse_infinite(self, therefore: str) -> None:
         """Refuse a game of infinite value, and say what follows from that."""
@@ -220,15 +226,17 @@ class Case(NamedTuple):
 def open_case(
     name: str,
     pairs: Sequence[str],
-    horizon: int | None,
-    epsilon: float,
-    objective: str | None,
-    sense: Sense | None,
+    *,
     as_json: bool,
     progress: ProgressBars,
+    horizon: int | None = None,
+    epsilon: float = 1e-6,
+    objective: str | None = None,
+    sense: Sense | None = None,
     repeated: bool = False,
+    **more: Any,
 ) -> Case:
-    """Find a game, give it its parameters, and read what counts in it."""
+    """Find a game, give it its parameters, and read what counts in it; `more` is about kept answers."""
     from mdpdice.cli.catalogue import find_game
     from mdpdice.cli.game_parameters import build_game
     from mdpdice.modelling.sense import sense_of, with_sense
@@ -238,7 +246,7 @@ def open_case(
     usual = sense_of(game)
     game = with_sense(game, sense or usual)
     game = mdpdice.repeated(game) if repeated else game
-    case = Case(name, pairs, found, game, given, horizon, epsilon, as_json, progress, repeated=repeated)
+    case = Case(name, pairs, found, game, given, horizon, epsilon, as_json, progress, repeated=repeated, **more)
     asked = read_objective(objective, sense, usual, horizon, case.position)
     if asked.objective is not None and asked.horizon is None and (reason := case.look.infinite_reason()):
         raise click.UsageError(f"{reason}, so no network can be made for another objective; add --horizon")
@@ -247,21 +255,23 @@ def open_case(
 
 def solver_of(text: str) -> str | mdpdice.Solver:
     """Return the solver of a name, or of ``lookahead:DEPTH``."""
-    name, colon, depth = text.partition(":")
+    name, colon, _ = text.partition(":")
     check_solver(name)
-    if not colon:
-        return name
-    if name != "lookahead" or not depth.isdecimal() or not int(depth):
-        raise click.UsageError(f"--solver {text}: write a name, or lookahead:DEPTH with a positive number of decisions")
-    # What a solver takes is its own; this one's parameter is known.
-    return cast("Any", mdpdice.load_solver(name))(depth=int(depth))  # type: ignore[no-any-return]
+    return lookahead(text) if colon else name
+
+
+def lookahead(text: str) -> mdpdice.Solver:
+    """Return the solver of ``lookahead:DEPTH``, or of ``lookahead`` with its usual depth."""
+    name, colon, depth = text.partition(":")
+    if name != "lookahead" or (colon and not (depth.isdecimal() and int(depth))):
+        raise click.UsageError(f"{text}: write lookahead:DEPTH with a positive number of decisions")
+    make: Any = mdpdice.load_solver(name)
+    return make(depth=int(depth)) if colon else make()  # type: ignore[no-any-return]
 
 
 def check_solver(name: str) -> None:
     """Reject an unknown solver name and list the known ones."""
     if name == "auto" or name in mdpdice.solver_names():
         return
-    try:
+    with named():  # its message lists the known solvers
         mdpdice.load_solver(name)
-    except UnsupportedError as error:  # its message lists the known solvers
-        raise click.UsageError(error.message) from error

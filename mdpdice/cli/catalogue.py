@@ -7,7 +7,6 @@ import inspect
 import re
 import sys
 import traceback
-import warnings
 from collections.abc import Iterator
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
@@ -16,6 +15,7 @@ from typing import Any, TypeAlias
 
 import click
 
+from mdpdice.backend import registered
 from mdpdice.errors import PluginError
 from mdpdice.modelling.game import Game
 from mdpdice.spelling import did_you_mean
@@ -27,13 +27,7 @@ Found: TypeAlias = type[Game[Any, Any]] | Game[Any, Any]
 
 
 def _entry_points() -> dict[str, EntryPoint]:
-    found: dict[str, EntryPoint] = {}
-    # Shipped games first: nobody takes their names over.
-    for point in sorted(entry_points(group=GROUP), key=lambda p: not p.value.startswith("mdpdice.")):
-        if found.setdefault(point.name, point).value != point.value:
-            message = f"game {point.name!r} is registered twice; {point.value} is left out"
-            warnings.warn(message, RuntimeWarning, stacklevel=3)
-    return found
+    return registered(entry_points, GROUP, tuple(sys.path))
 
 
 def game_names() -> list[str]:

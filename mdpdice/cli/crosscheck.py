@@ -11,13 +11,12 @@ import mdpdice
 from mdpdice.cli.case import Case, check_solver
 from mdpdice.cli.game_command import Answer, game_command
 from mdpdice.cli.limits import most_states
-from mdpdice.cli.options import objective_options, question_options
+from mdpdice.cli.options import objective_options
 from mdpdice.cli.text import aligned
 from mdpdice.cli.values import after
 
 
 @game_command()
-@question_options
 @objective_options
 @click.option("--solvers", metavar="A,B,C", help="Solvers, by default all; 'mdpdice list' names them.")
 def crosscheck(case: Case, solvers: str | None) -> Answer:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 import time
+from pathlib import Path
 from typing import Any
 
 import mdpdice
 from mdpdice.cli.case import Case, check_solver
 from mdpdice.cli.game_command import Answer, game_command
 from mdpdice.cli.named_policies import player_rows, players, worth
-from mdpdice.cli.options import policy_options, question_options, solver_option
+from mdpdice.cli.options import policy_options, solver_option
 from mdpdice.cli.text import aligned, figure, json_number, short
 from mdpdice.cli.values import after, enclosed_data, may_bust, value_data, value_rows
 from mdpdice.errors import UnsupportedError
@@ -21,7 +22,6 @@ _MOMENTS = (("mean", "mean"), ("variance", "variance"), ("deviation", "sd"))
 
 
 @game_command()
-@question_options
 @policy_options
 @solver_option
 def evaluate(case: Case, chosen: str, against: str | None, solver: str) -> Answer:
@@ -31,15 +31,25 @@ def evaluate(case: Case, chosen: str, against: str | None, solver: str) -> Answe
     """
     case.refuse_infinite("there is no network on which a policy could be evaluated")
     check_solver(solver)
-    began = time.perf_counter()
-    spread, known, notes = None, None, case.notes()
-    if against is None and case.horizon is None and case.objective is None:
-        known = case.look.policy_value(chosen, case.progress)
+    names = [chosen] if against is None else [chosen, against]
+    if any(Path(name).is_file() for name in names):  # which may hold something else the next time
+        told = _told(case, names, solver)
+    else:
+        told = case.tables(lambda: _told(case, names, solver), evaluated=names, solver=solver)
+    del told["tables"]
+    data = {**case.data(), "policy": chosen, "against": against, **told}
+    return Answer(data, _lines(case, data), data["value"] is not None)
+
+
+def _told(case: Case, names: list[str], solver: str) -> dict[str, Any]:
+    """Return what policies are worth and how totals spread, as JSON data; it has no tables."""
+    began, spread, known, notes = time.perf_counter(), None, None, case.notes()
+    if len(names) == 1 and case.horizon is None and case.objective is None:
+        known = case.look.policy_value(names[0], case.progress)
     if known is not None:
         told = enclosed_data(known, case.epsilon)
         notes += [known.method] if known.method else []
     else:
-        names = [chosen] if against is None else [chosen, against]
         model, policies = players(case, names, solver)
         found = worth(case, names, model, policies)
         told = value_data(found)
@@ -50,9 +60,7 @@ def evaluate(case: Case, chosen: str, against: str | None, solver: str) -> Answe
             spread = _outcomes(case, model, policies, told["estimate"])
         else:
             notes.append("totals of a discounted game have no table of outcomes")
-    data = {**case.data(), "policy": chosen, "against": against, **told}
-    data |= {"seconds": time.perf_counter() - began, "outcomes": spread, "notes": notes}
-    return Answer(data, _lines(case, data), data["value"] is not None)
+    return {**told, "seconds": time.perf_counter() - began, "outcomes": spread, "notes": notes, "tables": []}
 
 
 def _outcomes(
@@ -92,7 +100,8 @@ def _lines(case: Case, data: dict[str, Any]) -> list[str]:
     rows = [*case.rows(), *player_rows(data), *value_rows(data)]
     if data["states"] is not None:
         rows.append(("size", f"{data['states']:,} states, {data['edges']:,} edges"))
-    rows.append(("time", f"{data['seconds']:.2f} s to explore and evaluate"))
+    kept = ", kept since" * (data["proof"] == "cached")
+    rows.append(("time", f"{data['seconds']:.2f} s to explore and evaluate{kept}"))
     lines = [aligned(rows)]
     if (spread := data["outcomes"]) is not None:
         rows = [(label, short(spread[key])) for label, key in _MOMENTS]

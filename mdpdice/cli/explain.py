@@ -9,14 +9,13 @@ from mdpdice.cli.case import Case
 from mdpdice.cli.game_command import Answer, game_command
 from mdpdice.cli.limits import most_states
 from mdpdice.cli.objectives import refuse_valueless
-from mdpdice.cli.options import objective_options, question_options, solver_option, to_option
+from mdpdice.cli.options import objective_options, solver_option, to_option
 from mdpdice.cli.routes import compiled
 from mdpdice.cli.text import aligned, short
 from mdpdice.cli.values import after, value_data, value_rows
 
 
 @game_command()
-@question_options
 @objective_options
 @click.option("--size", type=click.IntRange(0, 12), default=3, help="Most lines before 'otherwise'.")
 @click.option("--at", "position", metavar="STATE", help="Explain the play from this state on, not the start.")

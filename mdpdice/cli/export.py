@@ -8,34 +8,19 @@ from typing import Any
 import click
 
 import mdpdice
+from mdpdice.cli import options
 from mdpdice.cli.game_command import Answer, command
-from mdpdice.cli.model_files import format_of
-from mdpdice.cli.options import (
-    NewFile,
-    cache_options,
-    format_option,
-    game_argument,
-    json_option,
-    parameters_option,
-    sense_option,
-)
+from mdpdice.cli.text import named
 from mdpdice.errors import StateLimitError
 
 
 @command()
-@game_argument
-@parameters_option()
-@click.option(
-    "--to",
-    "path",
-    metavar="FILE",
-    type=NewFile(),
-    required=True,
-    help="The file to write; its ending chooses the format.",
-)
-@format_option
+@options.game_argument
+@options.parameters_option()
+@options.to_option("The file to write; its ending chooses the format.", required=True)
+@options.format_option
 @click.option("--horizon", type=click.IntRange(min=0), metavar="N", help="At most N decisions in a play.")
-@sense_option
+@options.sense_option
 @click.option("--policy", is_flag=True, help="For a drawing (.dot): solve the game and mark the best actions.")
 @click.option(
     "--seat",
@@ -44,20 +29,9 @@ from mdpdice.errors import StateLimitError
     metavar="NAME",
     help="For a page (.html): a named policy of the game to play against, such as hold-at:25.",
 )
-@cache_options
-@json_option
-def export(
-    name: str,
-    pairs: tuple[str, ...],
-    path: str,
-    form: str | None,
-    horizon: int | None,
-    sense: Any,
-    policy: bool,
-    seats: tuple[str, ...],
-    no_cache: bool,
-    prove: bool,
-) -> Answer:
+@options.cache_options
+@options.json_option
+def export(name: str, path: str, form: str | None, horizon: int | None, policy: bool, **asked: Any) -> Answer:
     """Write a game to a file of another tool, or as a page to play it on.
 
     NAME is a game, or a file that 'mdpdice import' reads.
@@ -69,23 +43,24 @@ def export(
 
     Exit status: 0 written, 1 not, 2 wrong usage.
     """
-    from mdpdice.formats import write_dot, write_file
+    from mdpdice.formats import find_format, write_dot, write_file
 
     if (form or Path(path).suffix.lower().lstrip(".")) in ("html", "htm"):
         if horizon is not None or policy:
             raise click.UsageError("a page knows the whole game; leave out --horizon and --policy")
-        return _page(name, pairs, path, sense, seats, {"no_cache": no_cache, "prove": prove})
-    if seats:
+        return _page(name, path, **asked)
+    if asked["seats"]:
         raise click.UsageError("--seat is for pages: write a .html file")
-    found = format_of(path, form, writing=True)
+    with named():
+        found = find_format(path, form, writing=True)
     if policy and found.name != "dot":
         raise click.UsageError("--policy marks actions in a drawing: write a .dot file")
     # Counters stay variables where the format has variables; a horizon is one of networks.
-    source, points = _source(name, pairs, counters=found.lattices and horizon is None)
-    if sense is not None:
+    source, points = _source(name, asked["pairs"], counters=found.lattices and horizon is None)
+    if asked["sense"] is not None:
         import attrs
 
-        source = attrs.evolve(source, sense=sense)
+        source = attrs.evolve(source, sense=asked["sense"])
     if horizon is not None:
         source = mdpdice.Horizon(horizon).apply(source)
     if policy:
@@ -102,7 +77,7 @@ def export(
     return Answer(data, [f"{path}: {found.about}; {text}"])
 
 
-def _page(name: str, pairs: tuple[str, ...], path: str, sense: Any, seats: tuple[str, ...], cache: Any) -> Answer:
+def _page(name: str, path: str, *, seats: tuple[str, ...], **asked: Any) -> Answer:
     """Solve a game and write its page."""
     import attrs
 
@@ -112,7 +87,7 @@ def _page(name: str, pairs: tuple[str, ...], path: str, sense: Any, seats: tuple
     from mdpdice.web.page import write_page
 
     with ProgressBars() as progress:
-        case = open_case(name, pairs, None, 1e-6, None, sense, False, progress)._replace(**cache)
+        case = open_case(name, as_json=False, progress=progress, **asked)
         case.refuse_infinite("there is no best play to advise")
         try:
             solution = case.answer()

@@ -23,6 +23,8 @@ from mdpdice.cli.progress_bars import ProgressBars
 
 _NAME = "mdpdice.cli.name"
 _INTERRUPTED = 130
+_ASKED = ("name", "pairs", "horizon", "epsilon", "objective", "sense", "repeated", "no_cache", "prove")
+"""Options that are read into a `Case`."""
 
 
 class Answer(NamedTuple):
@@ -52,24 +54,12 @@ def game_command(**more: Any) -> Callable[[Callable[..., Answer]], click.Command
     def decorate(function: Callable[..., Answer]) -> click.Command:
         @game_argument
         @functools.wraps(function)
-        def run(
-            *,
-            name: str,
-            pairs: tuple[str, ...],
-            as_json: bool,
-            horizon: int | None = None,
-            epsilon: float = 1e-6,
-            objective: str | None = None,
-            sense: Any = None,
-            repeated: bool = False,
-            no_cache: bool = False,
-            prove: bool = False,
-            **options: Any,
-        ) -> None:
+        def run(*, as_json: bool, **options: Any) -> None:
+            asked = {key: options.pop(key) for key in _ASKED if key in options}
+
             def answer() -> Answer:
                 with ProgressBars() as progress:
-                    case = open_case(name, pairs, horizon, epsilon, objective, sense, as_json, progress, repeated)
-                    case = case._replace(no_cache=no_cache, prove=prove)
+                    case = open_case(**asked, as_json=as_json, progress=progress)
                     with known_targets(case.objective, case.objective_text):
                         return function(case, **options)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from fractions import Fraction
+from types import SimpleNamespace
 from typing import Any
 
 import click
@@ -11,9 +12,8 @@ import click
 import mdpdice
 from mdpdice.cli.case import solver_of
 from mdpdice.cli.game_command import Answer, command
-from mdpdice.cli.model_files import format_of, named
 from mdpdice.cli.options import NewFile, format_option, json_option, sense_option
-from mdpdice.cli.text import aligned
+from mdpdice.cli.text import aligned, named
 from mdpdice.cli.values import value_data, value_rows
 
 
@@ -32,21 +32,7 @@ from mdpdice.cli.values import value_data, value_rows
 @click.option("--solver", default="auto", help="With --solve: the solver.")
 @sense_option
 @json_option
-def import_(
-    file: str,
-    form: str | None,
-    reward: str | None,
-    discount: str | None,
-    target: str | None,
-    solves: bool,
-    reach: str | None,
-    until: str | None,
-    start: str | None,
-    tolerance: float | None,
-    exact: bool,
-    solver: str,
-    sense: Any,
-) -> Answer:
+def import_(file: str, form: str | None, target: str | None, solves: bool, **options: Any) -> Answer:
     """Read a model from a file of another tool, and show what it holds.
 
     Formats: npz, drn, prism-explicit (.tra), umb, petsc.
@@ -55,20 +41,22 @@ def import_(
     """
     import attrs
 
-    from mdpdice.formats import Model, read_file, write_file
+    from mdpdice.formats import Model, find_format, read_file, write_file
 
-    if (reach or until) and not solves:
+    asked = SimpleNamespace(**options)
+    reward, discount, sense = asked.reward, asked.discount, asked.sense
+    if (asked.reach or asked.until) and not solves:
         raise click.UsageError("--reach and --until go with --solve")
-    if reach and until:
+    if asked.reach and asked.until:
         raise click.UsageError("--reach and --until are two questions; ask one")
-    found = format_of(file, form)
-    if discount is not None:
-        with named():
+    with named():
+        found = find_format(file, form)
+        into = None if target is None else find_format(target, writing=True)
+        if discount is not None:
             mdpdice.Discounted(discount)
-    into = None if target is None else format_of(target, writing=True)
-    begin = None if start is None else _start(start)
-    asked: dict[str, Any] = {"start": begin, "tolerance": tolerance, "exact": exact or None}
-    read = read_file(file, found.name, **{key: value for key, value in asked.items() if value is not None})
+    begin = None if asked.start is None else _start(asked.start)
+    how = {"start": begin, "tolerance": asked.tolerance, "exact": asked.exact or None}
+    read = read_file(file, found.name, **{key: value for key, value in how.items() if value is not None})
     data: dict[str, Any] = {"file": file, "format": found.name}
     if isinstance(read, Model):
         if reward is not None and reward not in read.rewards:
@@ -76,7 +64,7 @@ def import_(
             raise click.UsageError(f"{file} has no reward structure {reward!r}; it has: {there}")
         data |= {"kind": read.kind, "rewards": list(read.rewards), "labels": list(read.labels)}
         # What does not ask for rewards needs none.
-        unpaid = len(read.rewards) > 1 and reward is None and (reach is not None or not (solves or target))
+        unpaid = len(read.rewards) > 1 and reward is None and (asked.reach is not None or not (solves or target))
         paid = reward or (next(iter(read.rewards)) if unpaid else None)
         network = read.network(paid, discount=discount or 1)
     else:
@@ -89,8 +77,8 @@ def import_(
         write_file(network, target, into.name)
         data["written"] = target
     if solves:
-        solution = mdpdice.solve(network, _objective(read, reach, until, sense), solver=solver_of(solver))
-        data |= value_data(solution)
+        objective = _objective(read, asked.reach, asked.until, sense)
+        data |= value_data(mdpdice.solve(network, objective, solver=solver_of(asked.solver)))
     data["notes"] = [*network.warnings]
     return Answer(data, _lines(data, network), not solves or data["value"] is not None)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -14,9 +14,6 @@ from mdpdice.cli.routes import large
 from mdpdice.cli.text import aligned
 from mdpdice.errors import StateLimitError
 
-if TYPE_CHECKING:
-    from mdpdice.lattices.reachable_layers import Layers
-
 NO_GRID = dict.fromkeys(("grid", "core", "bound"))
 NOT_EXPLORED = dict.fromkeys(
     (
@@ -24,20 +21,6 @@ NOT_EXPLORED = dict.fromkeys(
         *("cyclic_components", "cycle", "end_components", "largest_degree", "layers", "solvers", "digest"),
     )
 )
-ARRAYS = (
-    "kind",
-    "indptr",
-    "dst",
-    "weight",
-    "reward",
-    "sign",
-    "step",
-    "payoff",
-    "numerator",
-    "state_node",
-    "node_state",
-)
-"""Arrays of a network whose memory is counted."""
 
 
 @game_command()
@@ -61,6 +44,7 @@ def _data(case: Case, max_states: int, *, explores: bool) -> dict[str, Any]:
     from mdpdice.lattices.size import size_bound
     from mdpdice.memory import available_bytes
     from mdpdice.modelling.counters import axes
+    from mdpdice.solving.lattice_route import LAYER_SWEEPS
 
     game = case.game
     data: dict[str, Any] = {"game": case.name, "parameters": case.given, "counters": [], **NO_GRID}
@@ -80,7 +64,8 @@ def _data(case: Case, max_states: int, *, explores: bool) -> dict[str, Any]:
         try:
             layers = large(case, lattice)
             if layers is not None:
-                data |= _on_lattice(layers)
+                told = {"states": layers.states, "edges": layers.edges, "layers": len(layers.layers)}
+                data |= {**told, "solvers": [LAYER_SWEEPS]}
             else:
                 most: dict[str, Any] = {"max_states": max_states, "lattice": lattice}
                 data |= _structure(case, mdpdice.explore(game, progress=case.progress, **most))
@@ -94,15 +79,8 @@ def _counter(axis: Any) -> dict[str, Any]:
     return {"name": axis.name, "values": size, "from": ends[0], "to": ends[1], "flags": bool(axis.boxes)}
 
 
-def _on_lattice(layers: Layers) -> dict[str, Any]:
-    """Return the data of a game that `solve` does not expand into a network."""
-    from mdpdice.solving.lattice_route import LAYER_SWEEPS
-
-    told = {"states": layers.states, "edges": layers.edges, "layers": len(layers.layers)}
-    return {**told, "solvers": [LAYER_SWEEPS]}
-
-
 def _structure(case: Case, network: mdpdice.Network) -> dict[str, Any]:
+    import attrs
     import numpy as np
 
     from mdpdice.backend import available_solvers
@@ -118,6 +96,7 @@ def _structure(case: Case, network: mdpdice.Network) -> dict[str, Any]:
     chance = network.kind == mdpdice.Kind.CHANCE
     ends = graph.end_components(network.indptr, network.dst, chance, taken)
     need = prepare(network).needs() - {mdpdice.Feature.HORIZON}
+    arrays = (getattr(network, field.name) for field in attrs.fields(mdpdice.Network))
     solvers = sorted(name for name, cls in available_solvers().items() if need <= cls.features)
     return {
         "states": network.n_states,
@@ -131,7 +110,7 @@ def _structure(case: Case, network: mdpdice.Network) -> dict[str, Any]:
         "cyclic_components": int(cyclic.sum()),
         "cycle": [_shown(case, network, node) for node in cycle[:6]],
         "end_components": len(np.unique(ends[ends >= 0])),
-        "bytes": sum(getattr(network, name).nbytes for name in ARRAYS),
+        "bytes": sum(array.nbytes for array in arrays if isinstance(array, np.ndarray)),
         "solvers": solvers,
         "digest": network.digest,
     }

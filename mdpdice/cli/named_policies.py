@@ -12,11 +12,11 @@ from typing import Any, TypeAlias, cast
 import click
 
 import mdpdice
-from mdpdice.cli.case import Case
+from mdpdice.cli.case import Case, lookahead
 from mdpdice.cli.limits import MOST_STATES, limits, most_states
 from mdpdice.cli.objectives import refuse_valueless
-from mdpdice.cli.routes import large, spread_out
-from mdpdice.cli.text import action_data
+from mdpdice.cli.routes import large
+from mdpdice.cli.text import action_data, named
 from mdpdice.errors import GameError, MdpDiceError
 
 Rule: TypeAlias = Callable[[Any], Any]
@@ -31,24 +31,17 @@ def known_names(case: Case) -> str:
 
 def rule_of(case: Case, name: str) -> Rule | None:
     """Return the rule of a name that the game knows; a `click.UsageError` if what follows the name is wrong."""
-    try:
+    with named():
         return case.look.policy(name)
-    except GameError as error:
-        raise click.UsageError(error.message) from error
 
 
 def search_of(case: Case, name: str) -> mdpdice.Solver | None:
     """Return the solver of ``lookahead:DEPTH``, which searches from every state that it is asked about; else None."""
-    key, _, depth = name.partition(":")
-    if key != "lookahead":
+    if name.partition(":")[0] != "lookahead":
         return None
     if case.horizon is not None:
         raise click.UsageError("lookahead knows no --horizon; ask the optimal player")
-    if name != key and not (depth.isdecimal() and int(depth)):
-        raise click.UsageError(f"{name}: write lookahead:DEPTH with a positive number of decisions")
-    # What a solver takes is its own; this one's parameter is known.
-    chosen = cast("Any", mdpdice.load_solver(key))
-    return chosen(depth=int(depth)) if depth else chosen()  # type: ignore[no-any-return]
+    return lookahead(name)
 
 
 class Looking:
@@ -108,13 +101,7 @@ def rule_and_ratings(case: Case, name: str) -> tuple[Rule, Rule] | None:
 def policy_on(
     case: Case, name: str, model: mdpdice.Network | mdpdice.Lattice, optimum: Callable[[], mdpdice.Policy]
 ) -> mdpdice.Policy:
-    """Return a named policy on the network of a game (with its horizon) or its lattice; `optimum` solves it.
-
-    Raises
-    ------
-    click.UsageError
-        There is no such policy.
-    """
+    """Return a named policy on the network of a game (with its horizon) or its lattice; `optimum` solves it."""
     if name == "optimal":
         return optimum()
     if name == "random":
@@ -147,7 +134,9 @@ def players(
         model, optimum = _on_network(case, kept, solver, most_states(max_states))
         two = model.two_player
     else:
-        model = spread = spread_out(case, lattice, names)
+        # Rewards that differ stay apart, as totals do; a policy in a file is one of the lattice as it was solved.
+        apart = lattice.averaged and not any(Path(name).is_file() for name in names)
+        model = spread = mdpdice.compile_lattice(case.game, merge=False) if apart else lattice
         two, optimum = two_players(spread), lambda: _lattice_optimum(case, spread, kept, solver)
     if len(names) == 2 and not two:
         raise click.UsageError(alone(case))
@@ -185,11 +174,8 @@ def _on_network(
     averaged = network.averaged
     if averaged:
         network = mdpdice.explore(case.game, merge=False, progress=case.progress, max_states=most)
-    if case.horizon is not None:
-        network = mdpdice.Horizon(case.horizon).apply(network)
     refuse_valueless(case.objective)
-    whole = network
-    network = whole if case.objective is None else case.objective.apply(whole)
+    whole, network = case.under(network)
 
     def optimum() -> mdpdice.Policy:
         asked: dict[str, Any] = {"solver": solver, "epsilon": case.epsilon, "progress": case.progress}

@@ -32,6 +32,7 @@ FORMS = {
     "average": "average, or average:STATE (or the name of a class of states)",
     "reach": "reach:STATE or 'reach:STATE;STATE' (\\; where a state has one)",
     "until-reward": "until-reward:STATE",
+    "win-within": "win-within:5",
 }
 """How the kinds are written."""
 
@@ -86,6 +87,8 @@ def _made(kind: str, value: str, sense: Sense | None, read_state: Reading) -> md
         return mdpdice.PayoffAtLeast(_number(value), sense)
     if kind == "payoff-at-most":
         return mdpdice.PayoffAtMost(_number(value), sense)
+    if kind == "win-within":
+        return mdpdice.Win(int(value), sense)
     if kind in ("cvar", "quantile"):
         return (mdpdice.CVaR if kind == "cvar" else mdpdice.Quantile)(_number(value), sense)
     parts = [part.strip().replace("\\;", ";") for part in re.split(r"(?<!\\);", value)]

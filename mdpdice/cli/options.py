@@ -132,11 +132,12 @@ def question_options(function: F) -> F:
 
 
 def objective_options(function: F) -> F:
-    """Add what counts, whether much or little of it is wanted, and whether the game starts again."""
+    """Add those of a question, what counts, whether much or little is wanted, and whether the game starts again."""
     told = "Start again wherever the game ends, with the payoff as a reward on the way: for --objective average."
-    return _objective_option(sense_option(click.option("--repeated", is_flag=True, help=told)(function)))
+    repeated = click.option("--repeated", is_flag=True, help=told)
+    return question_options(_objective_option(sense_option(repeated(function))))
 
 
 def policy_options(function: F) -> F:
-    """Add what counts, and the policies of the players."""
-    return _objective_option(sense_option(_policy_option(_against_option(function))))
+    """Add those of a question, what counts, and the policies of the players."""
+    return question_options(_objective_option(sense_option(_policy_option(_against_option(function)))))

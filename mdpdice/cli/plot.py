@@ -16,9 +16,9 @@ from mdpdice.cli.case import Case, solver_of
 from mdpdice.cli.game_command import Answer, game_command
 from mdpdice.cli.limits import limits, most_states
 from mdpdice.cli.named_policies import policy_on
-from mdpdice.cli.options import objective_options, question_options, solver_option, to_option
+from mdpdice.cli.options import objective_options, solver_option, to_option
 from mdpdice.cli.routes import compiled
-from mdpdice.errors import GameError
+from mdpdice.cli.text import named
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -46,11 +46,11 @@ def read_where(texts: Sequence[str]) -> dict[str, Any]:
 class _Desk:
     """What the kinds of pictures have in common: the network, its solution, and options that are checked."""
 
-    def __init__(self, case: Case, solver: str, wishes: SimpleNamespace, *, whole: bool) -> None:
+    def __init__(self, case: Case, solver: str, wishes: SimpleNamespace, kind: str) -> None:
         self.case, self.solver, self.wishes = case, solver, wishes
         # A solver that takes the game itself has no network to draw.
         solver_of(solver)
-        self.whole = whole
+        self.whole, self.from_kept = kind in _WHOLE, kind != "convergence"
         self._solution: mdpdice.Solution | None = None
         self._explored: mdpdice.Network | None = None
 
@@ -58,16 +58,16 @@ class _Desk:
     def network(self) -> mdpdice.Network:
         """The network of the game; of one whose grid is too large for that, the states that are drawn."""
         case, solver, lattice = self.case, self.solver, None
-        solved = None if self.whole else case.kept(solver, network=True)
+        solved = case.kept(solver, network=True) if self.from_kept else None
+        if self.whole and solved is not None and solved.lattice is not None:
+            solved = None
         if solved is None and not self.whole and solver == "auto":
             lattice, large = compiled(case, case.objective)
             if lattice is not None and large is not None:
                 solved = case.answer(solver, lambda: case.solve(solver, lattice))
         if solved is not None:
-            try:
+            with named("--where: "):
                 self._solution = solved if solved.lattice is None else solved.excerpt(self.where())
-            except GameError as error:
-                raise click.UsageError(f"--where: {error.message}") from error
             return self._solution.network
         return self.applied(self.explored(lattice=lattice))
 
@@ -77,11 +77,8 @@ class _Desk:
 
     def applied(self, network: mdpdice.Network) -> mdpdice.Network:
         """Return the network of the game with the horizon and the objective."""
-        case = self.case
-        if case.horizon is not None:
-            network = mdpdice.Horizon(case.horizon).apply(network)
-        self._explored = network
-        return network if case.objective is None else case.objective.apply(network)
+        self._explored, network = self.case.under(network)
+        return network
 
     def question(self) -> tuple[mdpdice.Network, mdpdice.Objective | None]:
         """Return what `mdpdice.solve` is asked."""
@@ -114,6 +111,7 @@ class _Desk:
 
     def names(self, *, at_most: int) -> list[str]:
         """Return the dimensions x and y: the given ones, or all."""
+        from mdpdice.modelling.text import fields_of
         from mdpdice.plots.coordinates import coordinate_names
 
         known = coordinate_names(self.network)
@@ -122,7 +120,7 @@ class _Desk:
             if name is not None and name not in known:
                 raise click.UsageError(f"--{option} {name}: {self._which(known)}")
         for name in self.where():
-            if name not in known and not self._has(name):
+            if name not in known and not any(name in fields_of(state) for state in self.network.states[:5000]):
                 raise click.UsageError(f"--where {name}=...: {self._which(known)}")
         given = [name for name in (self.wishes.x, self.wishes.y) if name is not None]
         if given:
@@ -138,11 +136,6 @@ class _Desk:
         if not known:
             return f"states of {self.case.name} hold no numbers; draw it from Python, where functions are coordinates"
         return f"numbers in states of {self.case.name} are: {', '.join(known)}"
-
-    def _has(self, name: str) -> bool:
-        from mdpdice.modelling.text import fields_of
-
-        return any(name in fields_of(state) for state in self.network.states[:5000])
 
     def group(self) -> Callable[[Any], Hashable]:
         """Texts of actions, or of their classes where there are more actions than colours."""
@@ -270,7 +263,6 @@ _WHOLE = ("stages", "outcomes", "convergence", "network")
 
 
 @game_command(epilog="Kinds: " + "; ".join(f"{kind} = {about}" for kind, about in KINDS.items()))
-@question_options
 @objective_options
 @click.option("--kind", type=click.Choice(list(KINDS)), required=True, help="What to draw; see below.")
 @to_option("The file to write, ending in .png, .svg or .pdf.", required=True)
@@ -291,8 +283,7 @@ _WHOLE = ("stages", "outcomes", "convergence", "network")
 def plot(case: Case, kind: str, path: str, solver: str, **wishes: Any) -> Answer:
     """Draw a picture of a game and write it to a file.
 
-    Names of dimensions are the counters of the game and the fields of its states; a wrong
-    name lists the known ones.
+    Names of dimensions are the counters of the game and the fields of its states; a wrong name lists the known ones.
 
     Exit status: 0 drawn, 1 not, 2 wrong usage.
     """
@@ -304,7 +295,7 @@ def plot(case: Case, kind: str, path: str, solver: str, **wishes: Any) -> Answer
         wishes["title"] = " ".join([case.name, *case.pairs])
     if wishes["steps_left"] is not None and case.horizon is None:
         raise click.UsageError("--steps-left goes with --horizon")
-    desk = _Desk(case, solver, SimpleNamespace(**wishes), whole=kind in _WHOLE)
+    desk = _Desk(case, solver, SimpleNamespace(**wishes), kind)
     picture = _DRAWN[kind](desk)
     mdpdice.plots.save_picture(picture, path)
     return Answer({**case.data(), "kind": kind, "file": path}, [f"{path}: {KINDS[kind].partition(';')[0]}"])

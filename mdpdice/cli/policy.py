@@ -13,7 +13,7 @@ import mdpdice
 from mdpdice.cli.case import Case, solver_of
 from mdpdice.cli.game_command import Answer, game_command
 from mdpdice.cli.limits import most_states
-from mdpdice.cli.options import NewFile, objective_options, question_options, solver_option, to_option
+from mdpdice.cli.options import NewFile, objective_options, solver_option, to_option
 from mdpdice.cli.plot import read_where, where_option
 from mdpdice.cli.routes import compiled
 from mdpdice.cli.text import aligned, short
@@ -30,7 +30,6 @@ SHOWN = 40
 
 
 @game_command()
-@question_options
 @objective_options
 @click.option("--table", metavar="TABLE", help="One table: one of the game's, or decisions for all decisions.")
 @click.option("--rows", metavar="NAME", help="A card of the decisions: the counter or field for the rows.")
@@ -150,20 +149,16 @@ def _written_out(case: Case, asked: SimpleNamespace) -> mdpdice.Network | None:
 
 
 def _wants_network(case: Case, asked: SimpleNamespace) -> bool:
-    """Whether all decisions are to be listed."""
-    listed = asked.table == DECISIONS or case.objective is not None or not _has_tables(case)
+    """Whether all decisions are to be listed, as they are where the game has no tables of its own of an answer."""
+    from mdpdice.looks import Look
+
+    own = type(case.look).tables is not Look.tables and case.horizon is None
+    listed = asked.table == DECISIONS or case.objective is not None or not own
     return listed and not (asked.rows or asked.where)
 
 
 def _saves_only(asked: SimpleNamespace) -> bool:
     return asked.save is not None and not (asked.table or asked.as_csv or asked.path)
-
-
-def _has_tables(case: Case) -> bool:
-    """Whether the game has tables of its own of an answer."""
-    from mdpdice.looks import Look
-
-    return type(case.look).tables is not Look.tables and case.horizon is None
 
 
 def _too_many(case: Case, states: int) -> click.UsageError:

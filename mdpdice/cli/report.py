@@ -15,7 +15,7 @@ import click
 import mdpdice
 from mdpdice.cli.case import Case
 from mdpdice.cli.game_command import Answer, game_command
-from mdpdice.cli.options import NewFile, objective_options, question_options, solver_option
+from mdpdice.cli.options import objective_options, solver_option, to_option
 from mdpdice.cli.text import short
 from mdpdice.cli.values import meaning, value_data, value_rows, work_rows
 from mdpdice.errors import MdpDiceError, MissingPackageError, UnsupportedError
@@ -37,9 +37,8 @@ DOUBTS = (
 
 
 @game_command()
-@question_options
 @objective_options
-@click.option("--to", "path", metavar="FILE", type=NewFile(), required=True, help="The page to write, ending in .html.")
+@to_option("The page to write, ending in .html.", required=True)
 @solver_option
 def report(case: Case, path: str, solver: str) -> Answer:
     """Write a page about a game: value, cross-check, strategy, pictures, totals, doubts, and how to repeat it.

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -48,13 +46,3 @@ def large(case: Case, lattice: mdpdice.Lattice | None = None, *, needs_network: 
         )
         raise click.UsageError(msg)
     return layers
-
-
-def spread_out(case: Case, lattice: mdpdice.Lattice, names: Sequence[str | None]) -> mdpdice.Lattice:
-    """Return the lattice of a game with rewards that differ kept apart, so that totals spread as they do in play.
-
-    A policy in a file belongs to the lattice as it was solved, and is left there.
-    """
-    if not lattice.averaged or any(name is not None and Path(name).is_file() for name in names):
-        return lattice
-    return mdpdice.compile_lattice(case.game, merge=False)

@@ -13,7 +13,7 @@ from mdpdice.cli.case import Case, check_solver
 from mdpdice.cli.game_command import Answer, game_command
 from mdpdice.cli.limits import MOST_STATES, advised_up_to
 from mdpdice.cli.named_policies import alone, known_names, player_rows, players, rule_of, search_of, worth
-from mdpdice.cli.options import policy_options, question_options, seed_option, solver_option
+from mdpdice.cli.options import policy_options, seed_option, solver_option
 from mdpdice.cli.seats import Table
 from mdpdice.cli.text import aligned, short
 from mdpdice.cli.values import after, enclosed_data, may_bust, value_data, value_rows
@@ -26,7 +26,6 @@ PLAYS, FEW_PLAYS = 100_000, 1_000
 
 
 @game_command()
-@question_options
 @policy_options
 @click.option(
     "--plays",

@@ -41,7 +41,7 @@ def main() -> None:
             say(phase=phase, done=json_number(share.done), total=share.total, figures=figures)
 
     try:
-        case = open_case(task["name"], task["pairs"], None, 1e-6, None, None, as_json=True, progress=ProgressBars())
+        case = open_case(task["name"], task["pairs"], as_json=True, progress=ProgressBars())
         case.refuse_infinite("every way to get there is as good as any other")
         limits = {"max_states": task["max_states"], "time_limit": task["seconds"]}
         solution = case.answer("auto", progress=progress, **limits)

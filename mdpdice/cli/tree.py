@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -31,14 +32,7 @@ _COUNT = click.IntRange(1)
 @cache_options
 @json_option
 def tree(
-    case: Case,
-    state: tuple[str, ...],
-    depth: int,
-    best: bool,
-    solve: bool,
-    max_outcomes: int,
-    max_lines: int,
-    path: Path | None,
+    case: Case, state: tuple[str, ...], depth: int, solve: bool, max_lines: int, path: Any, **shown: Any
 ) -> Answer:
     """Print the moves and outcomes that follow a position, and what they are worth.
 
@@ -61,10 +55,10 @@ def tree(
     proof = None if solution is None else solution.details.get("proof", "this run")
     data = {**case.data(), "depth": depth, "proof": proof, "tree": grown.to_json(), "notes": notes}
     if path is None:
-        lines = grown.lines(best=best, max_outcomes=max_outcomes)
+        lines = grown.lines(**shown)
         return Answer(data, (*lines, *(f"note: {note}" for note in notes)))
     about = [text for label, text in case.rows() if label != "game"]
-    rows = grown.rows(best=best, max_outcomes=max_outcomes)
+    rows = grown.rows(**shown)
     path.write_text(page(rows, case.name, [summary(case.found), *about], notes), encoding="utf-8")
     return Answer({**data, "file": str(path)}, [f"{path}: the tree as a page; open it in a browser"])
 

@@ -16,18 +16,8 @@ from typing import Any
 import attrs
 import numpy as np
 
+from mdpdice import backend
 from mdpdice.answers.solution import Solution
-from mdpdice.backend import (
-    Feature,
-    Progress,
-    Run,
-    Solver,
-    ancestors,
-    available_solvers,
-    check_named_or_made,
-    load_solver,
-    solver_names,
-)
 from mdpdice.crosscheck import comparison
 from mdpdice.errors import GameError, MdpDiceError, UnsupportedError
 from mdpdice.html import card, grid, remarks
@@ -41,27 +31,13 @@ from mdpdice.solving.problem import Problem, prepare
 
 @attrs.frozen(eq=False)
 class Entry:
-    """What became of one solver.
+    """What became of one solver."""
 
-    Parameters
-    ----------
-    solver : str
-        Its name.
-    outcome : {"ran", "unsupported", "failed"}
-        Whether it gave an answer.
-    message : str
-        Why not.
-    solution : Solution or None
-        The answer, certified or not.
-    kin : frozenset of str
-        Solvers whose `solve` it inherits, or may.
-    """
-
-    solver: str
-    outcome: str
-    message: str = ""
-    solution: Solution | None = None
-    kin: frozenset[str] = frozenset()
+    solver: str  #: its name
+    outcome: str  #: whether it gave an answer: "ran", "unsupported" or "failed"
+    message: str = ""  #: why not
+    solution: Solution | None = None  #: the answer, certified or not
+    kin: frozenset[str] = frozenset()  #: solvers whose `solve` it inherits, or may
 
     @property
     def asked(self) -> tuple[str, ...]:
@@ -76,44 +52,20 @@ COUNTERS = ("independent", "states", "infinities", "decisions", "ties", "actions
 
 @attrs.frozen(eq=False, repr=False)
 class Report:
-    """Result of a cross-check.
+    """Result of a cross-check."""
 
-    Parameters
-    ----------
-    entries : tuple of Entry
-        One per solver.
-    problems : tuple of str
-        Everything that speaks against the answer; empty if all is well.
-    states : int
-        Values compared per pair of solvers (all nodes, with a horizon in all stages).
-    infinities : int
-        How many of them are infinite.
-    decisions : int
-        Decisions whose chosen actions were compared.
-    ties : int
-        Decisions where more than one action may be optimal.
-    independent : int
-        Solvers that ran, did not ask each other, and do not inherit from each other.  What other threads
-        solve in the meantime counts as asked.
-    actions : int
-        Chosen actions that were checked by the bounds of another solver.
-    policies : int
-        Policies, with two players pairs of them, whose values were computed again and
-        compared with the bounds at all nodes.
-    at_least : mapping of str to int
-        The floors of these numbers that were asked for.
-    """
-
-    entries: tuple[Entry, ...]
-    problems: tuple[str, ...]
-    states: int = 0
-    infinities: int = 0
-    decisions: int = 0
-    ties: int = 0
+    entries: tuple[Entry, ...]  #: one per solver
+    problems: tuple[str, ...]  #: everything that speaks against the answer; empty if all is well
+    states: int = 0  #: values compared per pair of solvers (all nodes, with a horizon in all stages)
+    infinities: int = 0  #: how many of them are infinite
+    decisions: int = 0  #: decisions whose chosen actions were compared
+    ties: int = 0  #: decisions where more than one action may be optimal
     independent: int = 0
-    actions: int = 0
+    """Solvers that ran, did not ask each other (what other threads solve meanwhile counts as asked), and are no kin."""
+    actions: int = 0  #: chosen actions that were checked by the bounds of another solver
     policies: int = 0
-    at_least: Mapping[str, int] = attrs.field(factory=dict)
+    """Policies (of two players: pairs) whose values were computed again and compared with the bounds at all nodes."""
+    at_least: Mapping[str, int] = attrs.field(factory=dict)  #: the floors of these numbers that were asked for
 
     @property
     def ok(self) -> bool:
@@ -196,10 +148,10 @@ def cross_check(
     game: Game[Any, Any] | Network,
     objective: Objective | None = None,
     *,
-    solvers: Sequence[str | Solver] | None = None,
+    solvers: Sequence[str | backend.Solver] | None = None,
     horizon: int | None = None,
     epsilon: float = 1e-6,
-    progress: Progress | None = None,
+    progress: backend.Progress | None = None,
     max_states: int = 10_000_000,
     at_least: Mapping[str, int] | None = None,
 ) -> Report:
@@ -215,8 +167,7 @@ def cross_check(
         Solvers by name or with their parameters; by default all that are installed.
     at_least : mapping of str to int, optional
         Numbers of the report that must be reached, or it is not good: for instance
-        ``{"independent": 3, "states": 1000, "ties": 1}``.  Two independent solvers are
-        asked for in any case.
+        ``{"independent": 3, "states": 1000, "ties": 1}``.  Two independent solvers are asked for in any case.
 
     Returns
     -------
@@ -225,21 +176,19 @@ def cross_check(
 
     Raises
     ------
-    GameError
-        `at_least` asks for something that is not counted.
-    UnsupportedError
-        No solver has a name in `solvers`.
+    GameError, UnsupportedError
+        `at_least` asks for something that is not counted, or no solver has a name in `solvers`.
     """
     floors, epsilon = _floors(at_least), size(epsilon, "epsilon")
     if isinstance(solvers, str) or not isinstance(solvers, Iterable | None):
         msg = f"solvers={solvers!r}: it is a list of names or solvers, as in ['exact', 'value-iteration']"
         raise GameError(msg, value=solvers)
     for name in solvers or ():
-        check_named_or_made(name)
-        if isinstance(name, str) and name not in solver_names():
-            load_solver(name)  # raises: a name that is not known is no solver that cannot, or fails
-    problem = prepare(game, objective, horizon=horizon, run=Run(progress=progress), max_states=max_states)
-    chosen: Sequence[str | Solver] = list(available_solvers()) if solvers is None else solvers
+        backend.check_named_or_made(name)
+        if isinstance(name, str) and name not in backend.solver_names():
+            backend.load_solver(name)  # raises: a name that is not known is no solver that cannot, or fails
+    problem = prepare(game, objective, horizon=horizon, run=backend.Run(progress=progress), max_states=max_states)
+    chosen: Sequence[str | backend.Solver] = list(backend.available_solvers()) if solvers is None else solvers
     entries = tuple(_enter(problem, solver, epsilon, progress) for solver in chosen)
     problems = [f"{entry.solver} failed: {entry.message}" for entry in entries if entry.outcome == "failed"]
     solutions = [entry.solution for entry in entries if entry.solution is not None]
@@ -302,17 +251,17 @@ def _counted(solution: Solution, possible: Bools) -> dict[str, int]:
     }
 
 
-def _enter(problem: Problem, solver: str | Solver, epsilon: float, progress: Progress | None) -> Entry:
+def _enter(problem: Problem, solver: str | backend.Solver, epsilon: float, progress: backend.Progress | None) -> Entry:
     name = solver if isinstance(solver, str) else solver.name
     try:
-        backend = load_solver(solver)() if isinstance(solver, str) else solver
+        made = backend.load_solver(solver)() if isinstance(solver, str) else solver
         need = problem.needs()
         # The core writes the stages of a horizon side by side for a solver that knows none.
-        if not need <= backend.features | {Feature.HORIZON}:
-            raise unsupported(name, need, backend.features | {Feature.HORIZON})
-        run = Run(tolerance=min(1e-9, epsilon / 4), progress=progress, cancel=threading.Event())
-        kin = frozenset(cls.name for cls in ancestors(backend)) - {name}
-        solution = solve_problem(problem, backend, run, epsilon)
+        if not need <= made.features | {backend.Feature.HORIZON}:
+            raise unsupported(name, need, made.features | {backend.Feature.HORIZON})
+        run = backend.Run(tolerance=min(1e-9, epsilon / 4), progress=progress, cancel=threading.Event())
+        kin = frozenset(cls.name for cls in backend.ancestors(made)) - {name}
+        solution = solve_problem(problem, made, run, epsilon)
         # The other answers say what is wrong; exact arithmetic does not help a wrong candidate.
         solution = attrs.evolve(solution, reason=solution.reason.removesuffix(SETTLES))
         return Entry(name, "ran", solution=solution, kin=kin)

@@ -33,28 +33,14 @@ MAX_DENSE = 500_000_000
 
 @attrs.frozen(eq=False)
 class QuantEconArrays:
-    """What `quantecon.markov.DiscreteDP` takes: ``DiscreteDP(*arrays.arguments())``.
+    """What `quantecon.markov.DiscreteDP` takes: ``DiscreteDP(*arrays.arguments())``."""
 
-    Parameters
-    ----------
-    R : ndarray of float64, shape (L,) or (n, m)
-        Rewards, of state-action pairs or as a product with -inf for what is not allowed.
-    Q : csr_array or ndarray of float64, shape (L, n) or (n, m, n)
-        Transition probabilities.
-    beta : float
-        Discount factor.
-    s_indices, a_indices : ndarray of int64, shape (L,), or None
-        State and action of the pairs.
-    table : Table
-        Which node of the network a state is; `Table.values` turns values back.
-    """
-
-    R: Floats
-    Q: Any
-    beta: float
-    s_indices: Ints | None
-    a_indices: Ints | None
-    table: Table
+    R: Floats  #: rewards: of pairs, shape (L,), or of all states and actions, (n, m), with -inf for what is not allowed
+    Q: Any  #: transition probabilities: csr_array of shape (L, n), or ndarray of shape (n, m, n)
+    beta: float  #: discount factor
+    s_indices: Ints | None  #: state of every pair, shape (L,)
+    a_indices: Ints | None  #: action of every pair
+    table: Table  #: which node of the network a state is; `Table.values` turns values back
 
     def arguments(self) -> tuple[Any, ...]:
         """Arguments of ``DiscreteDP``, in order."""
@@ -63,56 +49,28 @@ class QuantEconArrays:
 
 @attrs.frozen(eq=False)
 class ToolboxArrays:
-    """What the classes of ``mdptoolbox.mdp`` take: ``PolicyIteration(arrays.P, arrays.R, arrays.discount)``.
+    """What the classes of ``mdptoolbox.mdp`` take: ``PolicyIteration(arrays.P, arrays.R, arrays.discount)``."""
 
-    Parameters
-    ----------
-    P : tuple of csr_matrix, shape (n, n), or ndarray of shape (A, n, n)
-        Transition probabilities of every action.
-    R : ndarray of float64, shape (n, A)
-        Expected rewards.
-    discount : float
-        Discount factor.
-    table : Table
-        Which node of the network a state is; `Table.values` turns values back.
-    """
-
-    P: Any
-    R: Floats
-    discount: float
-    table: Table
+    P: Any  #: transition probabilities: a csr_matrix of shape (n, n) per action, or ndarray of shape (A, n, n)
+    R: Floats  #: expected rewards, shape (n, A)
+    discount: float  #: factor per step
+    table: Table  #: as in `QuantEconArrays`
 
 
 @attrs.frozen(eq=False)
 class MdpSolverArrays:
-    """What ``mdpsolver.model().mdp`` takes as keywords: ``model.mdp(**arrays.arguments())``.
+    """What ``mdpsolver.model().mdp`` takes as keywords: ``model.mdp(**arrays.arguments())``."""
 
-    Parameters
-    ----------
-    rewards : list of list of float
-        Expected reward of every state and action.
-    columns, probabilities : list of list of list
-        States that an action may lead to, and their probabilities.
-    discount : float
-        Discount factor.
-    table : Table
-        Which node of the network a state is; `Table.values` turns values back.
-    """
-
-    rewards: list[list[float]]
-    columns: list[list[list[int]]]
-    probabilities: list[list[list[float]]]
-    discount: float
-    table: Table
+    rewards: list[list[float]]  #: expected reward of every state and action
+    columns: list[list[list[int]]]  #: states that an action may lead to
+    probabilities: list[list[list[float]]]  #: and their probabilities
+    discount: float  #: factor per step
+    table: Table  #: as in `QuantEconArrays`
 
     def arguments(self) -> dict[str, Any]:
         """Keywords of ``model.mdp``."""
-        return {
-            "discount": self.discount,
-            "rewards": self.rewards,
-            "tranMatProbs": self.probabilities,
-            "tranMatColumns": self.columns,
-        }
+        given = {"discount": self.discount, "rewards": self.rewards}
+        return given | {"tranMatProbs": self.probabilities, "tranMatColumns": self.columns}
 
 
 # --- networks to arrays --------------------------------------------------------
@@ -149,21 +107,9 @@ def to_quantecon(network: Network, *, layout: str = "pairs") -> QuantEconArrays:
 
 
 def to_pymdptoolbox(network: Network, *, dense: bool = False) -> ToolboxArrays:
-    """Return a network as arrays for pymdptoolbox.
+    """Return a network as arrays for pymdptoolbox: sparse matrices, or a `dense` array; errors as in `to_quantecon`.
 
     Every state has every action there: where a state has fewer options, its last one is repeated.
-
-    Parameters
-    ----------
-    network : Network
-        A network of one player.
-    dense : bool
-        One dense array in place of a sparse matrix for every action.
-
-    Raises
-    ------
-    UnsupportedError
-        There are two players, or the table cannot hold the network; see `mdpdice.formats.decision_tables.tabulate`.
     """
     table = tabulate(network, "pymdptoolbox")
     choice = table.padded()
@@ -178,18 +124,7 @@ def to_pymdptoolbox(network: Network, *, dense: bool = False) -> ToolboxArrays:
 
 
 def to_mdpsolver(network: Network) -> MdpSolverArrays:
-    """Return a network as lists for mdpsolver.
-
-    Parameters
-    ----------
-    network : Network
-        A network of one player.
-
-    Raises
-    ------
-    UnsupportedError
-        There are two players, or the table cannot hold the network; see `mdpdice.formats.decision_tables.tabulate`.
-    """
+    """Return a network as lists for mdpsolver; errors are as in `to_quantecon`."""
     table = tabulate(network, "mdpsolver")
     matrix = table.matrix
 
@@ -287,16 +222,7 @@ def from_quantecon(
     s_indices, a_indices : array_like of int, shape (L,), optional
         State and action of the pairs.
     start, tolerance
-        As for `from_pymdptoolbox`.
-
-    Raises
-    ------
-    GameError
-        The shapes do not fit together.
-    DeadEndError
-        A state has no action that is allowed.
-    ProbabilitySumError, ProbabilityRangeError, RewardNotFiniteError, DiscountRangeError
-        A number is out of its range; the error names state and action.
+        As for `from_pymdptoolbox`, and so are the errors; a `DeadEndError`: a state has no action that is allowed.
     """
     reward = _floats(R, "R")
     if (s_indices is None) != (a_indices is None):

@@ -25,33 +25,15 @@ from mdpdice.networks.network import Network
 
 @attrs.frozen
 class FileFormat:
-    """A format of files.
+    """A format of files."""
 
-    Parameters
-    ----------
-    name : str
-        What it is called on the command line.
-    about : str
-        What it is, in a line.
-    suffixes : tuple of str
-        Ends of file names.
-    read : callable, optional
-        From a path, and keywords among `takes`, to a `Model` or `Network`.
-    write : callable, optional
-        Takes a network and a path.
-    lattices : bool
-        Whether it takes the lattice of a game with counters too.
-    takes : tuple of str
-        What its reader can be asked: start, tolerance, exact.
-    """
-
-    name: str
-    about: str
-    suffixes: tuple[str, ...]
-    read: Callable[..., Model | Network] | None = None
-    write: Callable[[Any, PathLike], Any] | None = None
-    lattices: bool = False
-    takes: tuple[str, ...] = ()
+    name: str  #: what it is called on the command line
+    about: str  #: what it is, in a line
+    suffixes: tuple[str, ...]  #: ends of file names
+    read: Callable[..., Model | Network] | None = None  #: from a path, and keywords among `takes`
+    write: Callable[[Any, PathLike], Any] | None = None  #: takes a network and a path
+    lattices: bool = False  #: whether it writes the lattice of a game with counters too
+    takes: tuple[str, ...] = ()  #: what its reader can be asked: start, tolerance, exact
 
 
 def _costs(path: PathLike) -> Path:
@@ -91,13 +73,7 @@ FORMATS: tuple[FileFormat, ...] = (
 
 
 def find_format(path: PathLike, name: str | None = None, *, writing: bool = False) -> FileFormat:
-    """Return the format of a file by its name, or by the end of the file's name.
-
-    Raises
-    ------
-    UnsupportedError
-        There is no such format, or it can only be read or only be written; the message lists those there are.
-    """
+    """Return the format of a file by its name, or by the end of the file's name; the `UnsupportedError` lists all."""
     able = [found for found in FORMATS if (found.write if writing else found.read) is not None]
     what = "written" if writing else "read"
     have = "; ".join(f"{found.name} ({', '.join(found.suffixes)})" for found in able)
@@ -113,21 +89,8 @@ def find_format(path: PathLike, name: str | None = None, *, writing: bool = Fals
 def read_file(path: PathLike, name: str | None = None, **options: Any) -> Model | Network:
     """Read a file of any format that can be read; explicit models come as `Model`, which may have several rewards.
 
-    Parameters
-    ----------
-    path : path
-        The file.
-    name : str, optional
-        The format; by default the file's name says it.
-    **options
-        ``start``, ``tolerance`` and ``exact``, as the readers take them.
-
-    Raises
-    ------
-    UnsupportedError
-        The format is not known, or its reader does not take an option.
-    CorruptFileError
-        The file is damaged or not of its format.
+    The `options` are ``start``, ``tolerance`` and ``exact``, as the readers take them.  An `UnsupportedError` says that
+    the format is not known or its reader does not take an option, a `CorruptFileError` that the file is damaged.
     """
     found = find_format(path, name)
     assert found.read is not None

@@ -4,11 +4,10 @@ Libraries of arrays know only this form, whose value is
 
 .. math:: v(s) = \max_a \; r(s, a) + \gamma \sum_t p(s, a, t) \, v(t) .
 
-`tabulate` writes a network of one player so.  Chance nodes between decisions become part of the rows; where chance
-can come back to itself, or an edge into chance takes a step, they stay as states with one choice.  Payoffs of ends are
-paid with the choice that leads to them, and what ends goes on in one absorbing state for 0, the last one.  A
-minimiser's rewards are negated.
-The value of node ``i`` is then ``sign * (base[i] + (lift @ v)[i])``.
+`tabulate` writes a network of one player so.  Chance nodes between decisions become part of the rows; where chance can
+come back to itself, or an edge into chance takes a step, they stay as states with one choice.  Payoffs of ends are paid
+with the choice that leads to them, and what ends goes on in one absorbing state for 0, the last one.  A minimiser's
+rewards are negated.  The value of node ``i`` is then ``sign * (base[i] + (lift @ v)[i])``.
 
 With a horizon of n decisions the table is the same, and n stages of it are played.
 """
@@ -36,41 +35,18 @@ TINY = float(np.finfo(np.float64).tiny)
 
 @attrs.frozen(eq=False)
 class Table:
-    """A network of one player as a decision table.
+    """A network of one player as a decision table of n states and m choices."""
 
-    Parameters
-    ----------
-    choice_ptr : ndarray of int64, shape (n + 1,)
-        The choices of state ``s`` are ``choice_ptr[s] .. choice_ptr[s+1] - 1``; every state has one.
-    matrix : csr_array of float64, shape (m, n)
-        Row of probabilities of every choice.
-    reward : ndarray of float64, shape (m,)
-        Expected reward of every choice.
-    discount : float
-        Factor per step.
-    horizon : int or None
-        Number of stages.
-    node : ndarray of int64, shape (n,)
-        Node of the network that a state is, -1 for the absorbing one.
-    start : int or None
-        State that the play starts in.  None where it starts with chance: the value of the start is then an entry of
-        `values`, and of no single state.
-    lift : csr_array of float64, shape (N, n)
-    base : ndarray of float64, shape (N,)
-    sign : float
-        See `values`.
-    """
-
-    choice_ptr: Ints
-    matrix: Matrix
-    reward: Floats
-    discount: float
-    horizon: int | None
-    node: Ints
-    start: int | None
-    lift: Matrix
-    base: Floats
-    sign: float
+    choice_ptr: Ints  #: shape (n + 1,): those of state ``s`` are ``choice_ptr[s] .. choice_ptr[s+1] - 1``, at least one
+    matrix: Matrix  #: row of probabilities of every choice, shape (m, n)
+    reward: Floats  #: expected reward of every choice, shape (m,)
+    discount: float  #: factor per step
+    horizon: int | None  #: number of stages
+    node: Ints  #: node of the network that a state is, -1 for the absorbing one, shape (n,)
+    start: int | None  #: state that play starts in; None: it starts with chance, and its value is an entry of `values`
+    lift: Matrix  #: shape (N, n), see `values`
+    base: Floats  #: shape (N,)
+    sign: float  #: 1, or -1 for a minimiser
 
     @property
     def n_states(self) -> int:
@@ -90,8 +66,7 @@ class Table:
     def padded(self) -> Ints:
         """Choice of every state and action number, int64 of shape (n, largest number of choices).
 
-        Where a state has fewer choices, its last one stands in for the missing ones: a choice that is there twice
-        changes no value.
+        Where a state has fewer choices, its last one stands in for the others: a choice twice changes no value.
         """
         width = int(np.diff(self.choice_ptr).max())
         last: Ints = np.minimum(self.choice_ptr[:-1, None] + np.arange(width), self.choice_ptr[1:, None] - 1)
@@ -99,15 +74,10 @@ class Table:
 
 
 def tabulate(network: Network, name: str) -> Table:
-    """Write a network of one player as a decision table.
+    """Write a network of one player as a decision table, which the format called `name` wants.
 
-    Raises
-    ------
-    UnsupportedError
-        There are two players, or a horizon counts decisions where the table would have more states than decisions,
-        or floats cannot hold a number of the network.  The message says that `name` wants the table.
-    StateLimitError
-        The rows have more than `MAX_ENTRIES` probabilities in all.
+    Two players are an `UnsupportedError`; so are a horizon that counts decisions where the table would have more states
+    than these, and numbers that floats cannot hold.  More than `MAX_ENTRIES` probabilities are a `StateLimitError`.
     """
     require_network(network)
     network = for_sense(network)

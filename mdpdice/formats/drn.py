@@ -1,28 +1,8 @@
 """DRN, the explicit format of Storm: Markov chains and decision processes with reward models and labels.
 
-A file has a header and, after ``@model``, every state with its choices and branches::
-
-    @type: MDP
-    @value_type: rational
-    @parameters
-
-    @reward_models
-    reward
-    @nr_states
-    3
-    @nr_choices
-    4
-    @model
-    state 0 init
-        action roll [0]
-            1 : 5/6
-            2 : 1/6
-        action hold [7/2]
-            2 : 1
-    ...
-
-Rewards stand in brackets behind a state or an action, one for each reward model; the former are
-paid with every choice.  Numbers are decimals, or fractions ``p/q``; a file of value type ``rational``
+A file has a header of entries with an ``@`` and, after ``@model``, every state with its choices and branches, as the
+page on models of other tools shows.  Rewards stand in brackets behind a state or an action, one for each reward model;
+the former are paid with every choice.  Numbers are decimals, or fractions ``p/q``; a file of value type ``rational``
 means its decimals as they are written, and so holds a network without any rounding.
 
 References
@@ -64,8 +44,7 @@ def write_drn(network: Network, path: PathLike, *, exact: bool = True, labels: L
     path : path
         Usually ending in ``.drn``.
     exact : bool
-        Write fractions ``p/q`` wherever no decimal is exact; else the shortest decimals that
-        give the same floats.
+        Write fractions ``p/q`` wherever no decimal is exact; else the shortest decimals that give the same floats.
     labels : mapping of str to collection of states, optional
         Labels to give besides ``init``, ``end`` and ``done``.
 
@@ -78,6 +57,8 @@ def write_drn(network: Network, path: PathLike, *, exact: bool = True, labels: L
     ------
     UnsupportedError
         There are two players, or a number is too long.
+    UnknownStateError, GameError
+        A state of a label is not there, or a label has a name that formats do not allow.
     """
     found = explicit(network, games=False, name="DRN", labels=labels)
     write_lines(path, _lines(found, exact=exact))

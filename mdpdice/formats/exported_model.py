@@ -45,51 +45,21 @@ REWARD = "reward"
 
 @attrs.frozen(eq=False)
 class Model:
-    """An explicit model, as it is in a file.
+    """An explicit model of n states, m choices and b branches, as it is in a file."""
 
-    Parameters
-    ----------
-    kind : {"dtmc", "mdp", "smg"}
-        Markov chain, decision process, or game of two players.
-    choice_ptr : ndarray of int64, shape (n + 1,)
-        The choices of state ``s`` are ``choice_ptr[s] .. choice_ptr[s+1] - 1``.
-    branch_ptr : ndarray of int64, shape (m + 1,)
-        The branches of a choice, in the same way.
-    target : ndarray of int64, shape (b,)
-        State that a branch leads to.
-    probability : sequence of float or Fraction, length b
-        Probability of a branch.
-    rewards : mapping of str to sequence of float or Fraction, length m
-        Expected reward of every choice, by reward structure; state rewards are in all choices of the state.
-    labels : mapping of str to tuple of int
-        Numbers of the states that have a label, in order.
-    start : int, or mapping of int to number
-        Initial state, or the initial states with their chances.
-    owner : ndarray of int64, shape (n,), optional
-        Player of every state of a game: 0 maximises, 1 minimises.
-    actions : sequence of hashable, length m, optional
-        Name of every choice, an empty string if it has none.
-    states : sequence of hashable, length n, optional
-        Names of the states, by default their numbers.
-    warnings : tuple of str
-        What the file says without effect.
-    tolerance : float
-        As for `mdpdice.Network.from_choices`.
-    """
-
-    kind: str
-    choice_ptr: Ints
-    branch_ptr: Ints
-    target: Ints
-    probability: Sequence[Number] | Floats
-    rewards: Mapping[str, Sequence[Number] | Floats]
-    labels: Mapping[str, tuple[int, ...]]
-    start: Start = 0
-    owner: Ints | None = None
-    actions: Sequence[Hashable] | None = None
-    states: Sequence[Hashable] | None = None
-    warnings: tuple[str, ...] = ()
-    tolerance: float = 1e-9
+    kind: str  #: "dtmc", "mdp" or "smg": Markov chain, decision process, or game of two players
+    choice_ptr: Ints  #: shape (n + 1,): the choices of state ``s`` are ``choice_ptr[s] .. choice_ptr[s+1] - 1``
+    branch_ptr: Ints  #: shape (m + 1,): the branches of a choice, in the same way
+    target: Ints  #: state that a branch leads to, shape (b,)
+    probability: Sequence[Number] | Floats  #: chance of every branch, length b
+    rewards: Mapping[str, Sequence[Number] | Floats]  #: of every choice, by structure; those of states are included
+    labels: Mapping[str, tuple[int, ...]]  #: numbers of the states that have a label, in order
+    start: Start = 0  #: initial state, or the initial states with their chances
+    owner: Ints | None = None  #: player of every state of a game, shape (n,): 0 maximises, 1 minimises
+    actions: Sequence[Hashable] | None = None  #: name of every choice, else an empty string
+    states: Sequence[Hashable] | None = None  #: names of the states, by default their numbers
+    warnings: tuple[str, ...] = ()  #: what the file says without effect
+    tolerance: float = 1e-9  #: as for `mdpdice.Network.from_choices`
 
     @property
     def n_states(self) -> int:
@@ -107,13 +77,7 @@ class Model:
         return f"<Model: {self.kind}, {about}; {names}>"
 
     def labelled(self, label: str) -> list[Hashable]:
-        """Return the states that have a label, as the network names them.
-
-        Raises
-        ------
-        GameError
-            There is no such label; the message lists them.
-        """
+        """Return the states that have a label, as the network names them; a `GameError` lists the labels."""
         if label not in self.labels:
             msg = f"there is no label {label!r}; the labels are: {', '.join(self.labels) or 'none'}"
             raise GameError(msg, value=label)
@@ -121,24 +85,15 @@ class Model:
         return [states[at] for at in self.labels[label]]
 
     def network(self, reward: str | None = None, *, discount: Any = 1) -> Network:
-        """Return the model as a network.
+        """Return the model as a network; a state that can only stay where it is, for nothing, ends the play.
 
         Parameters
         ----------
         reward : str, optional
-            Reward structure.  If the model has several, one must be named; if it has none, nothing pays.
+            Reward structure.  If the model has several, one must be named (the `GameError` lists them); if it has
+            none, nothing pays.
         discount : number
             Factor per step.
-
-        Returns
-        -------
-        Network
-            A state that can only stay where it is, and gets nothing for it, ends the play.
-
-        Raises
-        ------
-        GameError
-            There is no such reward structure, or it must be said which; the message lists them.
         """
         rewards = self._reward(reward)
         # A state moves if one of its choices pays, or has a branch that leaves.
@@ -186,24 +141,12 @@ class Model:
 
 @attrs.frozen(eq=False)
 class Explicit:
-    """A network in the form of a model, and where its nodes are.
+    """A network in the form of a model, and where its nodes are."""
 
-    Parameters
-    ----------
-    model : Model
-        The model.
-    node : ndarray of int64, shape (N,)
-        State of every node of the network (with all decisions of a horizon left).
-    shift : Fraction
-        What the values of the network are above those of the model.
-    minimise : bool
-        Whether the one who decides wants the total small.
-    """
-
-    model: Model
-    node: Ints
-    shift: Fraction
-    minimise: bool
+    model: Model  #: what is written
+    node: Ints  #: state of every node of the network (with all decisions of a horizon left), shape (N,)
+    shift: Fraction  #: what the values of the network are above those of the model
+    minimise: bool  #: whether the one who decides wants the total small
 
     @property
     def property(self) -> str:
@@ -247,16 +190,8 @@ def question(kind: str, *, minimise: bool) -> str:
 def explicit(network: Network, *, games: bool = True, name: str = "this format", labels: Labels = None) -> Explicit:
     """Write a network as a model with the same values; see the module for how.
 
-    Every copy of a state gets its labels.
-
-    Raises
-    ------
-    UnsupportedError
-        There are two players, and `games` says that the format, whose name is `name`, knows one.
-    UnknownStateError
-        A state of a label is not in the network.
-    GameError
-        A label has a name that formats do not allow.
+    Every copy of a state gets its labels.  Two players are an `UnsupportedError` unless the format, called `name`,
+    knows `games`.
     """
     require_network(network)
     network = for_sense(network)

@@ -17,30 +17,20 @@ from mdpdice.objectives.reductions import for_sense
 
 
 class NetworkEnv(gymnasium.Env[int, int]):
-    """A network as an environment; make it with `mdpdice.to_gymnasium`.
+    """A network of one player as an environment; make it with `mdpdice.to_gymnasium`.
 
     Observations are the numbers of the decisions in the order of the network's nodes, and, last, that play is over.
     Actions are the numbers of the options of a decision; ``info["action_mask"]`` says which of them exist.  An action
     beyond them stands for the last option, so that every action of the space is defined everywhere.
 
     A step gives all that is paid up to the next decision or the end.  With a discount it is the agent who discounts:
-    the value of the network is the expected sum of ``discount ** k`` times the reward of step ``k``.  What chance
-    pays before the first decision comes with the first step.  Where chance cycles for ever and pays nothing, play
-    is over.
-
-    Parameters
-    ----------
-    network : Network
-        A network of one player.
-    render_mode : None
-        There is nothing to be seen.
+    the value of the network is the expected sum of ``discount ** k`` times the reward of step ``k``.  What chance pays
+    before the first decision comes with the first step.  Where chance cycles for ever and pays nothing, play is over.
 
     Attributes
     ----------
-    network : Network
-        The network.
-    discount : float
-        Its discount.
+    network, discount : Network, float
+        The network, and its discount.
     node : ndarray of int64, shape (number of decisions,)
         Node of every observation but the last.
     """
@@ -69,13 +59,7 @@ class NetworkEnv(gymnasium.Env[int, int]):
         self._pending = 0.0
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[int, dict[str, Any]]:
-        """Start a play; ``options={"node": i}`` starts it at that node.
-
-        Raises
-        ------
-        GameError
-            There is no such node.
-        """
+        """Start a play; ``options={"node": i}`` starts it at that node; a `GameError` if there is none."""
         super().reset(seed=seed)
         self._left = self.network.horizon
         start = self.network.start if options is None else options.get("node", self.network.start)
@@ -83,13 +67,7 @@ class NetworkEnv(gymnasium.Env[int, int]):
         return self._observation(), self._info()
 
     def step(self, action: int) -> tuple[int, float, bool, bool, dict[str, Any]]:
-        """Take an option.
-
-        Raises
-        ------
-        GameError
-            The action is not in the action space.
-        """
+        """Take an option; a `GameError` where the action is not in the action space."""
         network = self.network
         number = _index(action, int(self.action_space.n), "an action")
         reward = self._pending

@@ -51,10 +51,9 @@ def from_gymnasium(
     Returns
     -------
     Network
-        Its states are those of the table and, last, ``"over"``: where ``terminated`` is set, the play ends
-        after the reward, whatever the table says of the next state.  In a table that has a state ``"over"`` of
-        its own the last one is ``"over_"``, and so on; it is ``network.states[-1]`` always.  Entries of one row
-        with the same next state are merged with their mean reward.
+        Its states are those of the table and, last, ``"over"`` (``"over_"`` where the table has a state of that name,
+        and so on): where ``terminated`` is set, the play ends after the reward, whatever the table says of the next
+        state. Entries of one row with the same next state are merged with their mean reward.
 
     Raises
     ------
@@ -62,14 +61,6 @@ def from_gymnasium(
         The source has no table, or an entry has another form.
     ProbabilitySumError, ProbabilityRangeError, RewardNotFiniteError, DiscountRangeError
         A number is out of its range; the error names state and action.
-
-    Examples
-    --------
-    >>> from mdpdice import solve
-    >>> from mdpdice.formats import from_gymnasium
-    >>> table = {0: {"stay": [(0.5, 0, 1.0, False), (0.5, 0, 1.0, True)], "quit": [(1.0, 0, 1.5, True)]}}
-    >>> round(solve(from_gymnasium(table)).value(), 9)
-    2.0
     """
     if max_denominator is not None and (type(max_denominator) is not int or max_denominator < 1):
         msg = f"max_denominator is a whole number of at least 1, not {max_denominator!r}"
@@ -210,18 +201,12 @@ def _mean(parts: list[tuple[Any, Any]], total: Any) -> Any:
 
 
 def to_gymnasium(game: Game[Any, Any] | Network) -> NetworkEnv:
-    """Return a game as a Gymnasium environment.
+    """Return a game as a Gymnasium environment, `mdpdice.formats.gymnasium_environment.NetworkEnv`.
 
     Parameters
     ----------
     game : Game or Network
         A game of one player.
-
-    Returns
-    -------
-    gymnasium.Env
-        See `mdpdice.formats.gymnasium_environment.NetworkEnv`: discrete observations and actions, and a mask of
-        the actions in ``info["action_mask"]``.
 
     Raises
     ------

@@ -169,14 +169,9 @@ class Reader:
 
 @functools.lru_cache(maxsize=_REMEMBERED)
 def number_text(value: Number, *, exact: bool) -> str:
-    """Return a number as a file holds it.
+    """Return a number for a file: what equals it if `exact`, else the shortest decimal that gives the same float.
 
-    With `exact` the decimal or fraction that equals it; without it the shortest decimal that gives the same float.
-
-    Raises
-    ------
-    UnsupportedError
-        It is too long, or without `exact` too near to 0 for a float that is not 0.
+    An `UnsupportedError` says that it is too long, or without `exact` too near to 0 for a float that is not 0.
     """
     number = Fraction(value)
     try:

@@ -51,24 +51,10 @@ class ProgramFile:
 
 
 def write_lp(network: Network, path: PathLike) -> ProgramFile:
-    """Write the linear program of a network in the LP format of CPLEX.
+    """Write the linear program of a network of one player, whose horizon is unrolled, in the LP format of CPLEX.
 
-    Parameters
-    ----------
-    network : Network
-        A network of one player; a horizon is unrolled.
-    path : path
-        Usually ending in ``.lp``.
-
-    Returns
-    -------
-    ProgramFile
-        `ProgramFile.values` turns a solution back into values of the nodes.
-
-    Raises
-    ------
-    UnsupportedError
-        There are two players: their problem is not one linear program.
+    `ProgramFile.values` turns a solution back into values of the nodes.  Two players are an `UnsupportedError`: their
+    problem is not one linear program.
     """
     return _write(network, path, "lp")
 

@@ -53,12 +53,7 @@ MAX_NODES = 2000
 
 
 def from_networkx(graph: Any) -> Network:
-    """Return a network from a directed graph of networkx with the attributes listed above.
-
-    Parameters
-    ----------
-    graph : networkx.DiGraph or networkx.MultiDiGraph
-        Its nodes are the states, in its order.
+    """Return a network from a directed graph of networkx with the attributes listed above, whose nodes are the states.
 
     Raises
     ------
@@ -66,21 +61,6 @@ def from_networkx(graph: Any) -> Network:
         An attribute is missing or has a value that is not allowed; the error names the node.
     ProbabilitySumError, ProbabilityRangeError, RewardNotFiniteError, DiscountRangeError
         A number is out of its range.
-
-    Examples
-    --------
-    >>> import networkx as nx
-    >>> from mdpdice import solve
-    >>> from mdpdice.formats import from_networkx
-    >>> graph = nx.DiGraph(start="play")
-    >>> graph.add_node("won", payoff=6)
-    >>> graph.add_node("lost")
-    >>> graph.add_edge("play", "quit", action="quit", reward=2)
-    >>> graph.add_edge("play", "roll", action="roll")
-    >>> graph.add_edge("roll", "won", weight="1/2")
-    >>> graph.add_edge("roll", "lost", weight="1/2")
-    >>> solve(from_networkx(graph)).value()
-    3.0
     """
     if not hasattr(graph, "is_directed"):
         raise GameError(f"{graph!r} is not a graph of networkx", value=graph)
@@ -266,7 +246,7 @@ def write_dot(
     Parameters
     ----------
     network : Network
-        The network.
+        The network, of at most `max_nodes` nodes.
     path : path
         Usually ending in ``.dot`` or ``.gv``.
     policy : Policy or Solution, optional

@@ -122,17 +122,13 @@ def read_petsc(
         The files.
     mode : {"reward", "cost"}
         Whether the second matrix has rewards or costs; costs become negative rewards.
-    discount : number
-        Factor per step in (0, 1].
-    start, tolerance
-        As for `from_pymdptoolbox`.
+    discount, start, tolerance
+        As for `from_pymdptoolbox`, and so are the errors of numbers.
 
     Raises
     ------
     CorruptFileError
         A file is not such a matrix, or the two do not fit together; `path` and `field` say where.
-    ProbabilitySumError, ProbabilityRangeError, DiscountRangeError
-        A number is out of its range; the error names state and action.
     """
     sign = _sign(mode)
     matrix, cost = _read(transitions), _read(costs)

@@ -49,23 +49,13 @@ def write_prism(
     path : path
         Usually ending in ``.pm``, ``.nm`` or ``.prism``.
     labels : mapping of str to collection of states, optional
-        Labels to give besides ``init``, ``end`` and ``done``.  With variables these are core states, or `At`.
+        As for `write_drn`, and so are the errors.  With variables these are core states, or `At`.
 
     Returns
     -------
     Explicit or PrismProgram
-        Both have a `property`, the question to ask, and a `shift` to add to the answer.  An `Explicit` gives
-        the value of the variable ``s`` for every node of the network, a `PrismProgram` the values of the variables in
-        a state.
-
-    Raises
-    ------
-    UnsupportedError
-        A number is too long.
-    UnknownStateError
-        A state of a label is not there.
-    GameError
-        A label has a name that the language does not allow.
+        Both have a `property`, the question to ask, and a `shift` to add to the answer.  An `Explicit` gives the value
+        of the variable ``s`` for every node of the network, a `PrismProgram` the values of the variables in a state.
     """
     if isinstance(source, Game):
         source = compile_lattice(source) if axes(source) else explore(source)

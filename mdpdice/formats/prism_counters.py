@@ -49,31 +49,15 @@ _SAMPLE = 4096  # points at which the guards of a roll are looked at
 
 @attrs.frozen(eq=False)
 class PrismProgram:
-    """A game in the PRISM language, and where its states are.
+    """A game in the PRISM language, and where its states are."""
 
-    Parameters
-    ----------
-    lattice : Lattice
-        What was written.
-    kind : {"dtmc", "mdp", "smg"}
-        Markov chain, decision process, or game of two players.
-    shift : Fraction
-        What the values of the game are above those of the program.
-    minimise : bool
-        Whether the one who decides wants the total small.
-    texts : Texts
-        Variables of the counters.
-    passed, begun : str or None
-        Variables that tell whether the sides have changed, and whether there was a decision; None: there is none.
-    """
-
-    lattice: Lattice
-    kind: str
-    shift: Fraction
-    minimise: bool
-    texts: Texts
-    passed: str | None
-    begun: str | None
+    lattice: Lattice  #: what was written
+    kind: str  #: "dtmc", "mdp" or "smg": Markov chain, decision process, or game of two players
+    shift: Fraction  #: what the values of the game are above those of the program
+    minimise: bool  #: whether the one who decides wants the total small
+    texts: Texts  #: variables of the counters
+    passed: str | None  #: variable that tells whether the sides have changed, if they can
+    begun: str | None  #: variable that tells whether there was a decision, if that matters
 
     @property
     def flags(self) -> list[str]:
@@ -98,15 +82,7 @@ class PrismProgram:
     def valuation(self, state: At[Any]) -> dict[str, int | bool]:
         """Values of the variables where the one to move first is in a state, before the first decision.
 
-        Parameters
-        ----------
-        state : At
-            A core state and the values of the counters.
-
-        Raises
-        ------
-        UnknownStateError
-            The game has no such state.
+        The state has the values of the counters; where the game has none such, it is an `UnknownStateError`.
         """
         full_state(state, self.lattice.axes).point(self.lattice.axes)  # raises
         node = self.node(state.state)
@@ -148,7 +124,7 @@ class _Writer:
         self.reward = [_reward(lattice, at) for at in lattice.reward.tolist()]
         start = lattice.counters(lattice.start_point)
         self.start = texts.values(start) | dict.fromkeys(self.program.flags, False)
-        self.range = {axis.name: bounds(_counter(axis.name), texts.axes) for axis in lattice.axes}
+        self.range = {axis.name: bounds(Expr("counter", (axis.name,), 1), texts.axes) for axis in lattice.axes}
         self.labels = {
             label: [self._labelled(state) for state in states] for label, states in label_names(labels or {}).items()
         }
@@ -362,10 +338,6 @@ class _Writer:
 
 def _reward(lattice: Lattice, at: int) -> Expr:
     return lattice.rewards[at] if at >= 0 else as_expr(0)
-
-
-def _counter(name: str) -> Expr:
-    return Expr("counter", (name,), 1)
 
 
 def _words(value: Any) -> str:

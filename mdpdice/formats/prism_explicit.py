@@ -26,6 +26,7 @@ import re
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -48,28 +49,15 @@ def write_prism_explicit(
 
     Parameters
     ----------
-    network, labels
-        As for `write_drn`.
     path : path
         The file of transitions, ``x.tra``; beside it are written ``x.lab``, and the rewards as ``x.trew`` (of a
         decision process) or ``x.srew`` (of a chain).
     exact : bool
-        Write fractions ``p/q`` wherever no decimal is exact, for PRISM's ``-exact``; else the shortest decimals that
-        give the same floats.
+        Write fractions ``p/q`` wherever no decimal is exact, for PRISM's ``-exact``.
     dialect : {"prism", "storm"}
         Whose form of the files to write.
-
-    Returns
-    -------
-    Explicit
-        Which state of the files every node of the network is.
-
-    Raises
-    ------
-    UnsupportedError
-        There are two players, or a number is too long.
-    GameError
-        The file of transitions has the name of another one.
+    network, labels
+        As for `write_drn`, and so are result and errors; a path of another file of the model is a `GameError`.
     """
     if dialect not in ("prism", "storm"):
         raise GameError(f'dialect {dialect!r}: it is "prism" or "storm"', value=dialect)
@@ -158,6 +146,8 @@ def read_prism_explicit(
 ) -> Model:
     """Read a Markov chain or decision process from explicit files.
 
+    A state without transitions is one where play ends, as with PRISM's option to fix deadlocks.
+
     Parameters
     ----------
     path : path
@@ -168,21 +158,7 @@ def read_prism_explicit(
     exact : bool
         Whether decimals mean the rationals that they spell (0.1 is 1/10), or floats; fractions are exact either way.
     tolerance, start
-        As for `read_drn`; without labels play starts in 0.
-
-    Returns
-    -------
-    Model
-        ``read_prism_explicit(path).network()`` is the network.  A state without transitions is one where play
-        ends, as with PRISM's option to fix deadlocks.
-
-    Raises
-    ------
-    CorruptFileError
-        A file is not of its format or contradicts itself; `path`, `line` and `field` say where.
-    UnsupportedError
-        It holds a model with rates, observations, intervals or several players; or it has several initial states, and
-        `start` does not say which.
+        As for `read_drn`, and so are result and errors; without labels play starts in 0.
     """
     base = Path(path)
 
@@ -338,10 +314,6 @@ class _Transitions:
             self.decimal |= isinstance(reward, float) or isinstance(row[to], float)
             self.paid[key] = self.paid.get(key, 0) + Fraction(row[to]) * Fraction(reward)
 
-    def _sum(self, reward: Fraction) -> Number:
-        """Return a sum of decimals that mean floats is a float."""
-        return float(reward) if self.decimal else reward
-
     def model(self, labels: Mapping[str, tuple[int, ...]], start: Start, states: list[Hashable] | None) -> Model:
         reader = self.reader
         keys = sorted(self.rows)
@@ -357,15 +329,14 @@ class _Transitions:
         branch_ptr = np.concatenate(([0], np.cumsum([len(self.rows[key]) for key in keys]))).astype(np.int64)
         probability = [p for key in keys for p in self.rows[key].values()]
         lines = [self.line[key] for key in keys]
+        number: Any = float if self.decimal else Fraction  # a sum of decimals that mean floats is a float
         return Model(
             kind=self.kind,
             choice_ptr=choice_ptr,
             branch_ptr=branch_ptr,
             target=np.array([to for key in keys for to in self.rows[key]], dtype=np.int64),
             probability=reader.rows(branch_ptr, probability, lines, tolerance=self.tolerance),
-            rewards={
-                name: [self._sum(paid.get(key, Fraction(0))) for key in keys] for name, paid in self.rewards.items()
-            },
+            rewards={name: [number(paid.get(key, 0)) for key in keys] for name, paid in self.rewards.items()},
             labels=labels,
             start=start,
             actions=[self.action.get(key, "") for key in keys],

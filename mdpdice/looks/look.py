@@ -1,17 +1,7 @@
 """How a game is shown and spoken of: one `Look` for a class of games.
 
 A look stands beside the rules, in a module `look` next to the game's own or below the game in one file, and is
-registered when its class is made:
-
->>> from mdpdice.games.pig import PigTurn
->>> from mdpdice.looks import Act, Look, look_of
->>> class LoudPig(PigTurn):
-...     pass
->>> class LoudLook(Look[LoudPig], of=LoudPig):
-...     def act(self, state, action, seen=None):
-...         return Act(f"{action}!")
->>> look_of(LoudPig()).words(12, "roll"), look_of(PigTurn()).words(12, "roll")
-('roll!', 'roll')
+registered when its class is made: ``class MyLook(Look[MyGame], of=MyGame)``.
 """
 
 from __future__ import annotations
@@ -51,51 +41,26 @@ _last: list[Any] = []  # the game that was asked for last, and its look: command
 
 @attrs.frozen
 class NamedPolicy:
-    """A policy that a game knows by name.
+    """A policy that a game knows by name; what stands behind the colon of that name is given to its functions."""
 
-    Parameters
-    ----------
-    form : str
-        How it is written, such as ``hold-at:N``.
-    help : str
-        What it does.
-    rule : callable
-        Gives for what stands behind the colon, or "", the rule: a function of a state with a decision
-        that gives the action, or a `Dist` of actions.  It raises a GameError where that is wrong.
-    value : callable, optional
-        Gives for the same text, and a `progress` function or None, the value of the policy as an `Enclosure`, where
-        that is known without exploring the game; for games whose network would not fit into memory, but fall into
-        parts that do.
-    ratings : callable, optional
-        Gives for the same text a function of a state with a decision: the policy's own rating of every
-        action, a dict, which need not be a value of the game; or None.
-    usual : str
-        The name of one that opponents often play by, such as ``hold-at:20``; empty: there is none.
-    """
-
-    form: str
-    help: str
+    form: str  #: how it is written, such as ``hold-at:N``
+    help: str  #: what it does
     rule: Callable[[str], Callable[[Any], Any]]
+    """Gives a function of a state with a decision: the action, or a `Dist` of actions; a GameError if that is wrong."""
     value: Callable[[str, Progress | None], Enclosure | None] | None = None
+    """Gives the value, where that is known without exploring the game: of one too large, that falls into parts."""
     ratings: Callable[[str], Callable[[Any], Mapping[Any, Any] | None]] | None = None
-    usual: str = ""
+    """Gives a function of a state with a decision: its own rating of every action, which need not be a value."""
+    usual: str = ""  #: the name of one that opponents often play by, such as ``hold-at:20``
 
 
 @attrs.frozen
 class Goal:
-    """Whether a player maximises or minimises the total.
+    """A total that a player goes for."""
 
-    Parameters
-    ----------
-    name : str
-        What it is called, such as ``20 points or more``.
-    least, most : number, optional
-        The totals that meet it.
-    """
-
-    name: str
-    least: float | None = None
-    most: float | None = None
+    name: str  #: what it is called, such as ``20 points or more``
+    least: float | None = None  #: the smallest total that meets it
+    most: float | None = None  #: the largest
 
     def met(self, total: float) -> bool:
         """Whether a total meets it."""
@@ -133,58 +98,28 @@ class Look(Generic[G]):
     # --- as data ----------------------------------------------------------------------------------
 
     def table(self, state: Any, seen: Rolled | None = None) -> list[Part]:
-        """Return what lies on the table.
+        """Return what lies on the table in a core state.
 
-        Parameters
-        ----------
-        state : hashable
-            A core state.
-        seen : Rolled, optional
-            The dice as they lie, where the game merges rolls; None: that is not known.
+        `seen` are the dice as they lie, where the game merges rolls; None: that is not known.
         """
         return default.table(self.game, self.axes, state, seen)
 
     def act(self, state: Any, action: Any, seen: Rolled | None = None) -> Act:
-        """Return an action: its words, and what is tapped for it.
-
-        Parameters
-        ----------
-        state : hashable
-            A core state.
-        action : hashable
-        seen : Rolled, optional
-            As for `table`.
-        """
+        """Return an action in a core state: its words, and what is tapped for it; `seen` is as for `table`."""
         known = self._parts  # once: another thread may ask, too
         if known is None or known[0] != (state, seen):
             self._parts = known = (state, seen), self.table(state, seen)
         return default.act(known[1], action)
 
     def heard(self, state: Any, outcome: Any, seen: Rolled | None, *, lost: bool) -> Text:
-        """Return what was thrown, in words.
+        """Return what was thrown in a core state, in words: the outcome as the rules declare it, which dice show.
 
-        Parameters
-        ----------
-        state : hashable
-            The core state in which it was thrown.
-        outcome : hashable
-            The outcome as the rules declare it.
-        seen : Rolled or None
-            The dice.
-        lost : bool
-            It ends the turn, or the play.
+        It may be `lost`, and end the turn or the play.
         """
         return str(seen) if seen is not None and seen.faces else phrase(outcome)
 
     def ending(self, state: Any, action: Any, outcome: Any, payoff: Any) -> Text:
-        """Return the end of a play, from its last state, for the player to move.
-
-        Parameters
-        ----------
-        state, action, outcome : hashable
-            The last core state, the last action and the last outcome; None where there was none.
-        payoff : number
-        """
+        """Return the end of a play for the player to move, from its last core state, action and outcome, if any."""
         if self.game.total == 1 and payoff in (0, 1):
             return "wins" if payoff else "loses"
         return f"the end pays {payoff}"
@@ -194,10 +129,7 @@ class Look(Generic[G]):
     def show_state(self, state: Any) -> str:
         """One line for a state, which `read_state` reads; of a game with counters, of an `At`.
 
-        Raises
-        ------
-        UnknownStateError
-            A part of the state has no text.
+        An `UnknownStateError` says that a part of the state has no text.
         """
         core, counters = parted(state)
         found = []
@@ -211,14 +143,9 @@ class Look(Generic[G]):
         return " ".join(found)
 
     def read_state(self, text: str) -> Any:
-        """State of a line: the inverse of `show_state`.
+        """State of a line: the inverse of `show_state`; an `UnknownStateError` where the text is not of that form.
 
         Counters that are not named are as at the start, and so is the core.  JSON as programs get it is read, too.
-
-        Raises
-        ------
-        UnknownStateError
-            The text is not of that form.
         """
         try:
             if '{"' in text:
@@ -269,10 +196,7 @@ class Look(Generic[G]):
     def read_action(self, state: Any, actions: Sequence[Any], text: str, seen: Rolled | None = None) -> Any:
         """Return the available action that some words mean: its own words, or the things that are tapped.
 
-        Raises
-        ------
-        UnknownStateError
-            They mean none of them, or several.
+        It is an `UnknownStateError` if they mean none of them, or several.
         """
         core, counters = parted(state)
         wanted = "".join(text.split()).casefold()
@@ -313,13 +237,7 @@ class Look(Generic[G]):
         return []
 
     def tables(self, solution: Solution | None) -> list[Table]:
-        """Return the strategy of an answer as tables; without one, those that follow from the rules alone.
-
-        Raises
-        ------
-        NotCertifiedError
-            The solution was not proved.
-        """
+        """Return the strategy of a proved answer as tables; without one, those that follow from the rules alone."""
         return []
 
     def thresholds(
@@ -327,16 +245,8 @@ class Look(Generic[G]):
     ) -> list[Thresholds]:
         """Thresholds of the optimal policy, and the best ones of a search; nothing where there are none.
 
-        Parameters
-        ----------
-        monotone : bool
-            Search among vectors that do not fall.
-        search : int
-            Vectors to draw at random before the best one is refined; 0: no search.
-        seed : int
-            Seed of the random numbers.
-        progress : callable, optional
-            Called as ``progress("search", {"vectors": ..., "of": ...})`` from time to time.
+        The `search` draws so many vectors at random, by the `seed`, before the best one is refined; `monotone` ones do
+        not fall.  From time to time it calls ``progress("search", {"vectors": ..., "of": ...})``.
         """
         return []
 
@@ -347,10 +257,7 @@ class Look(Generic[G]):
     def policy(self, name: str) -> Callable[[Any], Any] | None:
         """Return the rule of a name such as ``hold-at:20``; None if the game knows no such name.
 
-        Raises
-        ------
-        GameError
-            What stands behind the name, as 20 does above, is wrong.
+        A `GameError` says that what stands behind the name, as 20 does here, is wrong.
         """
         known, argument = self._named(name)
         return None if known is None else known.rule(argument)

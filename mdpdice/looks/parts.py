@@ -25,21 +25,11 @@ Owner: TypeAlias = Literal["mover", "other", 0, 1]
 
 @attrs.frozen
 class Part:
-    """Something on the table.
+    """Something on the table."""
 
-    Parameters
-    ----------
-    label : str
-        What it is called; empty where that goes without saying.
-    of : Owner, optional
-        Whose it is.
-    when : bool or Expr
-        It is shown where this holds.
-    """
-
-    label: str = ""
-    of: Owner | None = None
-    when: bool | Expr = True
+    label: str = ""  #: what it is called; empty where that goes without saying
+    of: Owner | None = None  #: whose it is
+    when: bool | Expr = True  #: it is shown where this holds
 
 
 @attrs.frozen
@@ -93,18 +83,11 @@ class Note(Part):
 
 @attrs.frozen
 class Act:
-    """An action.
+    """An action."""
 
-    Parameters
-    ----------
-    words : str or tuple of str and numbers
-        What is done.
-    tap : tuple of str and tuple of tuples of int, optional
-        Label of a part, and the sets of its places that mean this action; a place of a grid is a column.
-    """
-
-    words: Text
+    words: Text  #: what is done
     tap: tuple[str, tuple[tuple[int, ...], ...]] | None = None
+    """Label of a part, and the sets of its places that mean this action; a place of a grid is a column."""
 
 
 def parted(state: Any) -> tuple[Any, Mapping[str, int]]:

@@ -43,6 +43,8 @@ def spaced(name: str) -> str:
 
 def phrase(value: Any) -> str:
     """Return an action or outcome in words: ``CrossOut("pair")`` is "cross out pair"."""
+    if type(value) is int:
+        return str(value)  # most are, and this is fast
     fields = init_fields(value)
     if fields is not None:
         named = len(fields) > 1
@@ -110,13 +112,7 @@ class Reader:
         self.words = {class_word(cls): cls for cls in classes.values()} | dict(classes)
 
     def pairs(self) -> tuple[Any, dict[str, list[Any]]]:
-        """Read a whole line: a class or a value in front, or `Ellipsis` where there is none, and what is named.
-
-        Raises
-        ------
-        UnknownStateError
-            The line cannot be read.
-        """
+        """Read a whole line: a class or value in front, or `Ellipsis` where there is none, and what is named."""
         try:
             return self._pairs()
         except RecursionError as error:
@@ -137,13 +133,7 @@ class Reader:
         return head, named
 
     def value(self) -> Any:
-        """Read a whole line that is one value.
-
-        Raises
-        ------
-        UnknownStateError
-            The line cannot be read.
-        """
+        """Read a whole line that is one value; like all else here, an `UnknownStateError` where that cannot be."""
         head, named = self.pairs()
         return self.made(head, {key: values[-1] for key, values in named.items()})
 

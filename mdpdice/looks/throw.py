@@ -50,18 +50,10 @@ class Rolled:
 
 @attrs.frozen
 class Throw:
-    """Dice that are thrown at once, and which outcome each roll is.
+    """Dice that are thrown at once, and which outcome each roll is."""
 
-    Parameters
-    ----------
-    groups : tuple of (Die, int)
-        Dice, and how many of each; the faces of a group are sorted.
-    outcome : callable
-        Gives for the faces, group by group, the outcome of the distribution.
-    """
-
-    groups: tuple[tuple[Die, int], ...]
-    outcome: Callable[[tuple[Any, ...]], Hashable]
+    groups: tuple[tuple[Die, int], ...]  #: dice, and how many of each; the faces of a group are sorted
+    outcome: Callable[[tuple[Any, ...]], Hashable]  #: of the faces, group by group: the outcome of the distribution
 
     @property
     def dice(self) -> tuple[Die, ...]:
@@ -93,13 +85,7 @@ class Throw:
             yield tuple(face for roll, _ in rolled for face in roll), math.prod(ways for _, ways in rolled)
 
     def table(self, dist: Dist[Any]) -> dict[Any, list[tuple[tuple[Any, ...], int]]]:
-        """Return the rolls of every outcome with their weights, checked against the declared distribution.
-
-        Raises
-        ------
-        GameError
-            These dice have another distribution.
-        """
+        """Return the rolls of every outcome with their weights; a `GameError` where the distribution is another one."""
         found: dict[Any, list[tuple[tuple[Any, ...], int]]] = {}
         for faces, weight in self.rolls():
             found.setdefault(self.outcome(faces), []).append((faces, weight))
@@ -110,27 +96,17 @@ class Throw:
 
 
 def remember(dist: Dist[T], throw: Throw) -> Dist[T]:
-    """Return the distribution with the dice that it stands for.
+    """Return the distribution with the dice that it stands for, whose distribution it has: see `Throw.table`.
 
-    Parameters
-    ----------
-    dist : Dist
-        Made by other means than `Dist.map`, `Dist.bind`, `mdpdice.product` and `mdpdice.pool`, which remember
-        by themselves.
-    throw : Throw
-        Its dice; `Throw.table` proves that they have this distribution.
+    `Dist.map`, `Dist.bind`, `mdpdice.product` and `mdpdice.pool` remember by themselves.
     """
     return make_dist(dist.outcomes, dist.weights, dist.defect, ("throw", throw))
 
 
 def thrown(dist: Dist[Any]) -> Throw | None:
-    """Return the dice that a distribution was made of.
+    """Return the dice that a distribution was made of: one made of nothing is a die, and what is certain has none.
 
-    Returns
-    -------
-    Throw or None
-        None where a second throw depends on the first, or there are too many rolls to list.  A distribution that was
-        made of nothing is a die itself, and one that is certain has no dice.
+    None where a second throw depends on the first, or there are too many rolls to list.
     """
     made, *of = dist.source or ("",)
     if made == "throw":

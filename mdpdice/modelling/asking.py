@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import attrs
@@ -23,6 +24,13 @@ def ask(function: Callable[..., Any], *args: Any, what: str, state: Any = None, 
         raise
     except Exception as error:
         raise raised_error(error, what, state, action) from error
+
+
+def ask_game(function: Callable[..., Any], *args: Any, **named: Any) -> Any:
+    """Return what a function of a game or of its look gives; an error names it, and the state that stands first."""
+    __tracebackhide__ = True
+    what = f"{getattr(function, '__name__', 'the game')}()"
+    return ask(partial(function, **named) if named else function, *args, what=what, state=args[0] if args else None)
 
 
 def raised_error(error: Exception, what: str, state: Any = None, action: Any = None) -> GameError:

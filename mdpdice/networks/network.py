@@ -11,9 +11,8 @@ chance nodes alike.  The value of a play through an edge ``e`` from ``i`` to
 and the value of a node is the payoff (END), the largest (MAX) or smallest
 (MIN) value of its edges, or their mean by ``weight`` (CHANCE).
 
-Floats are rationals, so every network is exact: `Network.row` gives the
-probabilities, and `Network.exact_reward` and `Network.exact_payoff` the other
-numbers, as `fractions.Fraction`.
+Floats are rationals, so every network is exact: `Network.row` gives the probabilities, and `Network.exact_reward` and
+`Network.exact_payoff` the other numbers, as `fractions.Fraction`.
 """
 
 from __future__ import annotations
@@ -33,19 +32,8 @@ from mdpdice.modelling.nearest import nearest
 from mdpdice.modelling.number import exact_discount, finite_number
 from mdpdice.modelling.ranges import number_text
 from mdpdice.modelling.sense import Sense, checked_sense
-from mdpdice.networks.arrays import (
-    Bools,
-    Floats,
-    Ints,
-    Kind,
-    moved_numbers,
-    read_only,
-    read_only_bools,
-    read_only_bytes,
-    read_only_floats,
-    read_only_ints,
-    read_only_signs,
-)
+from mdpdice.networks import arrays
+from mdpdice.networks.arrays import Bools, Floats, Ints, Kind
 from mdpdice.networks.checks import check_network
 from mdpdice.networks.digest import network_digest
 from mdpdice.networks.names import NamedStates, Names
@@ -68,8 +56,7 @@ def _total(value: Any) -> Fraction:
 class Network(Names):
     """A flat network of decision, chance and end nodes.
 
-    Use `mdpdice.explore` or `Network.from_choices` to make one; both name the
-    user's states and actions in their errors.
+    Use `mdpdice.explore` or `Network.from_choices` to make one; their errors name the user's states and actions.
 
     Parameters
     ----------
@@ -101,8 +88,8 @@ class Network(Names):
         Whether the player to move maximises or minimises, unless an objective says otherwise; MIN nodes are those of
         the other player.  It is not part of the `digest`.
     numerator : ndarray, shape (E,)
-        Exact weights: the probability of edge ``e`` is its numerator over the
-        sum of the numerators of its node.  int64, object (int) or float64.
+        Exact weights: the probability of edge ``e`` is its numerator over the sum of the numerators of its node.
+        int64, object (int) or float64.
     states : sequence
         The user's states.
     state_node : ndarray of int64, shape (number of states,)
@@ -116,36 +103,37 @@ class Network(Names):
     warnings : tuple of str
         What was repaired while the network was made.
     averaged : bool
-        Whether parallel edges with different rewards were merged into one with
-        their mean.  Values are the same; distributions of totals are lost.
+        Whether parallel edges with different rewards were merged into one with their mean: values are the same,
+        distributions of totals are lost.
     canonical : callable, optional
         `Game.canonical` of a game with symmetries, whose states here are representatives.
         It is not part of the problem: neither of its `digest` nor of its files.
     """
 
-    kind: NDArray[np.uint8] = attrs.field(converter=read_only_bytes)
-    indptr: Ints = attrs.field(converter=read_only_ints)
-    dst: Ints = attrs.field(converter=read_only_ints)
-    weight: Floats = attrs.field(converter=read_only_floats)
-    reward: Floats = attrs.field(converter=read_only_floats)
-    sign: NDArray[np.int8] = attrs.field(converter=read_only_signs)
-    step: Bools = attrs.field(converter=read_only_bools)
-    payoff: Floats = attrs.field(converter=read_only_floats)
+    kind: NDArray[np.uint8] = attrs.field(converter=arrays.read_only_bytes)
+    indptr: Ints = attrs.field(converter=arrays.read_only_ints)
+    dst: Ints = attrs.field(converter=arrays.read_only_ints)
+    weight: Floats = attrs.field(converter=arrays.read_only_floats)
+    reward: Floats = attrs.field(converter=arrays.read_only_floats)
+    sign: NDArray[np.int8] = attrs.field(converter=arrays.read_only_signs)
+    step: Bools = attrs.field(converter=arrays.read_only_bools)
+    payoff: Floats = attrs.field(converter=arrays.read_only_floats)
     start: int
     discount: Fraction = attrs.field(default=Fraction(1), converter=exact_discount)
     horizon: int | None = None
     total: Fraction = attrs.field(default=Fraction(0), converter=_total)
     sense: Sense = attrs.field(default="max", converter=checked_sense)
     numerator: NDArray[Any] = attrs.field(
-        default=attrs.Factory(lambda self: self.weight, takes_self=True), converter=read_only
+        default=attrs.Factory(lambda self: self.weight, takes_self=True), converter=arrays.read_only
     )
     states: Sequence[Hashable] = attrs.field(default=attrs.Factory(lambda self: range(len(self.kind)), takes_self=True))
     state_node: Ints = attrs.field(
-        default=attrs.Factory(lambda self: np.arange(len(self.states)), takes_self=True), converter=read_only_ints
+        default=attrs.Factory(lambda self: np.arange(len(self.states)), takes_self=True),
+        converter=arrays.read_only_ints,
     )
     node_state: Ints = attrs.field(
         default=attrs.Factory(lambda self: _inverse(self.state_node, len(self.kind)), takes_self=True),
-        converter=read_only_ints,
+        converter=arrays.read_only_ints,
     )
     actions: Sequence[Hashable] = attrs.field(
         default=attrs.Factory(lambda self: _numbered_actions(self.kind, self.indptr), takes_self=True)
@@ -178,14 +166,9 @@ class Network(Names):
         return both or bool(self.sign.min(initial=1) < 0)
 
     def keep_edges(self, edges: Ints, **changes: Any) -> Network:
-        """Return the network with some of its edges alone; a node that loses all of its edges becomes an end.
+        """Return the network with some of its edges alone, in order, and other `changes` as in `attrs.evolve`.
 
-        Parameters
-        ----------
-        edges : ndarray of int64
-            The edges to keep, in their order.  Chance nodes keep all of theirs or none.
-        **changes
-            What else is different, as in `attrs.evolve`.
+        A node that loses all of its edges becomes an end.  Chance nodes keep all of theirs or none.
         """
         degree = np.bincount(self.source[edges], minlength=self.n_nodes)
         kept: dict[str, Any] = {
@@ -196,6 +179,13 @@ class Network(Names):
             **edge_fields(self, edges),
         }
         return attrs.evolve(self, **{**kept, **changes})
+
+    def fixed(self, number: int) -> Network:
+        """Return the network in which nature picks ``"die {number}"`` every time; see `mdpdice.uncertain`."""
+        others = np.flatnonzero(~self.nature[self.source])
+        picked = [self.edge_of(node, f"die {number}") for node in np.flatnonzero(self.nature).tolist()]
+        changed = {"kind": np.where(self.nature, Kind.CHANCE, self.kind), "actions": actions_of(self, others)}
+        return self.keep_edges(np.union1d(others, picked).astype(np.int64), **changed)
 
     # --- exact numbers ------------------------------------------------------
 
@@ -288,8 +278,8 @@ class Network(Names):
         target : array_like of int, shape (b,)
             State that a branch leads to.
         probability : array_like, shape (b,)
-            Floats, `Fraction`, `Decimal` or strings ``"p/q"``.  A row whose sum
-            differs from 1 by no more than `tolerance` means the normalised rationals.
+            Floats, `Fraction`, `Decimal` or strings ``"p/q"``.  A row whose sum differs from 1 by no more than
+            `tolerance` means the normalised rationals.
         reward : array_like, shape (m,) or (b,)
             One number per choice or per branch, see `reward_per`.
         terminal : mapping of int to number, optional
@@ -301,8 +291,7 @@ class Network(Names):
         start : int, or mapping of int to number
             Start state, or the states that play may start in with their chances.
         states, actions : sequence, optional
-            Names of the n states and of the m choices; by default the numbers
-            of the states, and of the choices within their state.
+            Names of the n states and of the m choices; by default numbers, those of the choices by state.
         reward_per : {"choice", "branch"}
             What one entry of `reward` belongs to.
         tolerance : float
@@ -310,49 +299,21 @@ class Network(Names):
 
         Raises
         ------
-        DeadEndError
-            A state has no choice and is not terminal.
-        EmptySupportError, ProbabilityRangeError, ProbabilitySumError
-            A choice has no branch, or no distribution.
-        UnknownStateError
-            A target or terminal is not a state.
-        DuplicateActionError
-            Two choices of one state have the same name.
-        RewardNotFiniteError, DiscountRangeError
+        DeadEndError, EmptySupportError, UnknownStateError, DuplicateActionError
+            A state has no choice and is not terminal, a choice no branch, a target is no state, a name occurs twice.
+        ProbabilityRangeError, ProbabilitySumError, RewardNotFiniteError, DiscountRangeError
             A number is out of its range.
         """
         from mdpdice.networks.choices import build
 
-        return build(
-            choice_ptr,
-            branch_ptr,
-            target,
-            probability,
-            reward,
-            terminal=terminal,
-            owner=owner,
-            discount=discount,
-            start=start,
-            states=states,
-            actions=actions,
-            reward_per=reward_per,
-            tolerance=tolerance,
-        )
+        asked: dict[str, Any] = {"terminal": terminal, "owner": owner, "discount": discount, "start": start}
+        asked |= {"states": states, "actions": actions, "reward_per": reward_per, "tolerance": tolerance}
+        return build(choice_ptr, branch_ptr, target, probability, reward, **asked)
 
     def save(self, path: str | os.PathLike[str], game: Game[Any, Any] | None = None) -> None:
-        """Write the network to a file, which is replaced at once or not at all.
+        """Write the network to a file, usually ``.npz``, which is replaced at once or not at all.
 
-        Parameters
-        ----------
-        path : path
-            Usually ending in ``.npz``.
-        game : Game, optional
-            Its look writes the states, where their classes have no text of their own.
-
-        Raises
-        ------
-        UnknownStateError
-            A state or an action is of a class that has no text.
+        The look of a `game` writes the states, where their classes have no text of their own: an `UnknownStateError`.
         """
         from mdpdice.networks.files import write_network
 
@@ -360,22 +321,10 @@ class Network(Names):
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], game: Game[Any, Any] | None = None) -> Network:
-        """Read a network from a file that `save` wrote.
+        """Read a network from a file that `save` wrote; a `CorruptFileError` where it is damaged or is not such a file.
 
-        Parameters
-        ----------
-        path : path
-            The file.
-        game : Game, optional
-            Its classes read the states and actions.  Without it, those that are not
-            made of numbers, strings and tuples come as their text.
-
-        Raises
-        ------
-        CorruptFileError
-            The file is damaged or is not such a file.
-        UnknownStateError
-            The game has no class for a state or an action.
+        The classes of a `game` read the states and actions; an `UnknownStateError` says that it has none for one.
+        Without it, those that are not made of numbers, strings and tuples come as their text.
         """
         from mdpdice.networks.files import read_network
 
@@ -396,7 +345,7 @@ def edge_fields(network: Network, edges: Ints) -> dict[str, Any]:
     """Return what some edges are worth and how likely they are, for `attrs.evolve`; an edge may stand there often."""
     names = ("weight", "reward", "sign", "step", "numerator")
     found = {name: getattr(network, name)[edges] for name in names}
-    return {**found, "exact_rewards": moved_numbers(network.exact_rewards, edges)}
+    return {**found, "exact_rewards": arrays.moved_numbers(network.exact_rewards, edges)}
 
 
 def actions_of(network: Network, edges: Ints) -> Sequence[Hashable]:

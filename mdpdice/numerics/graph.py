@@ -102,16 +102,25 @@ def find_cycle(indptr: Ints, dst: Ints, keep: Bools | None = None) -> list[int]:
     >>> find_cycle(np.array([0, 1, 3, 3]), np.array([1, 0, 2]))
     [0, 1]
     """
-    from mdpdice.numerics.kernels import graph as kernels
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import breadth_first_order
 
     label = strong_components(indptr, dst, keep)
     cyclic = cyclic_components(indptr, dst, label, keep)
     if not cyclic.any():
         return []
-    size = np.where(cyclic, np.bincount(label), len(label) + 1)
-    start = int(np.flatnonzero(label == int(np.argmin(size)))[0])
-    nodes: list[int] = kernels.cycle(*_graph(indptr, dst, keep), read_only(label, np.int64), start).tolist()
-    return nodes
+    n = len(label)
+    size = np.where(cyclic, np.bincount(label), n + 1)
+    inside = label == np.argmin(size)
+    start = int(np.argmax(inside))
+    source = np.repeat(np.arange(n), np.diff(indptr))
+    edges = np.flatnonzero(inside[source] & inside[dst] & (True if keep is None else keep))
+    ptr = np.concatenate(([0], np.cumsum(np.bincount(source[edges], minlength=n))))
+    order, before = breadth_first_order(csr_array((np.ones(len(edges)), dst[edges], ptr), shape=(n, n)), start)
+    nodes = [int(order[np.argmax(np.isin(order, source[edges[dst[edges] == start]]))])]
+    while nodes[-1] != start:
+        nodes.append(int(before[nodes[-1]]))
+    return nodes[::-1]
 
 
 def reachable(indptr: Ints, dst: Ints, starts: ArrayLike, keep: Bools | None = None) -> Bools:

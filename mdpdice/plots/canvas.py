@@ -37,20 +37,12 @@ SUFFIXES = (".png", ".svg", ".pdf")
 
 
 class Frame(TypedDict, total=False):
-    """Keyword arguments that charts and maps share.
-
-    Parameters
-    ----------
-    xlabel, ylabel, title : str or None
-        Texts; by default there is no title, and the axes say what is drawn.
-    ax : Axes or None
-        Where to draw; by default in a figure of its own.
-    """
+    """Keyword arguments that charts and maps share; by default there is no title, and axes say what is drawn."""
 
     xlabel: str | None
     ylabel: str | None
     title: str | None
-    ax: Axes | None
+    ax: Axes | None  #: where to draw; by default in a figure of its own
 
 
 class Picture(Axes):
@@ -103,14 +95,9 @@ def save_picture(picture: Axes | Figure, path: str | os.PathLike[str], *, dpi: f
     picture : Axes or Figure
         What the functions of `mdpdice.plots` return.
     path : path
-        Its ending says which format: ``.png``, ``.svg`` or ``.pdf``.
+        Its ending says which format: ``.png``, ``.svg`` or ``.pdf`` (any other: `UnsupportedError`).
     dpi : float
         Pixels per inch of a PNG.
-
-    Raises
-    ------
-    UnsupportedError
-        The ending is another one.
     """
     suffix = Path(path).suffix.lower()
     if suffix not in SUFFIXES:

@@ -18,16 +18,7 @@ MARGIN, LARGEST, EM = 0.6, 11.0, 0.6
 
 
 def draw_card(tables: Sequence[Table], *, title: str, about: Sequence[str] = ()) -> Figure:
-    """Draw tables below each other on a sheet A4, which grows where they need more.
-
-    Parameters
-    ----------
-    tables : sequence of Table
-        What to draw.
-    title : str
-        The heading.
-    about : sequence of str
-        Lines below it.
+    """Draw tables below each other, under a title and lines `about` them, on a sheet A4, which grows as they need.
 
     Examples
     --------

@@ -43,12 +43,10 @@ def capped_solutions(
 
     Parameters
     ----------
-    game : Game or Network
-        What to solve; it is explored once.
-    objective, horizon
-        As for `mdpdice.solve`.
+    game, objective, horizon
+        As for `mdpdice.solve`; a game is explored once.
     solver : {"value-iteration", "policy-iteration"}
-        The solver.
+        The solver; of others no limit of iterations is known here, which is an `UnsupportedError`.
     limits : iterable of int
         Largest numbers of iterations, in increasing order.
     epsilon : float
@@ -58,11 +56,6 @@ def capped_solutions(
     -------
     list of Solution
         For `bound_chart`.
-
-    Raises
-    ------
-    UnsupportedError
-        The solver has no limit of iterations that is known here.
     """
     if solver not in LIMITS:
         msg = f"solver {solver!r} does not iterate, or its limit is not known; use {' or '.join(LIMITS)}"
@@ -89,23 +82,16 @@ def bound_chart(
     Parameters
     ----------
     solutions : sequence of Solution
-        Of one problem, after more and more iterations; see `capped_solutions`.
+        Of one problem (else a `GameError`), after more and more iterations; see `capped_solutions`.
     width : bool
         Draw the distance of the bounds on a logarithmic scale instead of the bounds.
-    unit : str, optional
-        What values are measured in.
-    **frame : Frame
-        ``xlabel``, ``ylabel``, ``title`` and ``ax``, see `mdpdice.plots.Frame`.
+    unit, **frame
+        See `mdpdice.plots`.
 
     Returns
     -------
     Axes
         Its lines are upper bound, lower bound and value, or the distance; bounds that are not finite are left out.
-
-    Raises
-    ------
-    GameError
-        There are no solutions, or they are not of one problem.
     """
     problems = len({one.digest for one in solutions})
     if problems != 1:

@@ -32,37 +32,18 @@ def value_curve(
     ----------
     solution : Solution
         Its values are drawn, proved or not.
-    x : str or callable
-        The dimension, see `mdpdice.plots`.
     by : str or callable, optional
         One curve is drawn for every number that it takes.
     actions : bool
         Draw the value of every action instead, best play afterwards: where the curves cross, the best
         action changes.  Of the states that are drawn the decisions are.
-    where, steps_left, **frame
-        As for `value_map`.
-    unit : str, optional
-        What values are measured in.
+    x, where, steps_left, unit, **frame
+        See `mdpdice.plots`.
 
     Returns
     -------
     Axes
         Its lines hold the values, its collections the intervals, unless `actions` are drawn.
-
-    Raises
-    ------
-    GameError
-        No state has the coordinates, or several states are at one point: narrow them by `where`, or
-        tell them apart by `by`.
-
-    Examples
-    --------
-    >>> from mdpdice import solve
-    >>> from mdpdice.games.pig import PigTurn
-    >>> from mdpdice.plots import value_curve
-    >>> ax = value_curve(solve(PigTurn(cap=30)), "state", actions=True, unit="points")
-    >>> [line.get_label() for line in ax.lines]
-    ['hold', 'roll']
     """
     if actions and by is not None:
         raise GameError("the curves are told apart by actions or by a dimension of the state; leave out one of the two")
@@ -98,23 +79,16 @@ def value_curve(
 def stage_curve(
     solution: Solution, *, states: Mapping[str, Hashable] | None = None, unit: str | None = None, **frame: Unpack[Frame]
 ) -> Axes:
-    """Draw values over the number of decisions left, for a solution with a horizon.
+    """Draw values over the number of decisions left, for a solution with a horizon (else a `HorizonRangeError`).
 
     Parameters
     ----------
     solution : Solution
-        With a horizon: it holds the values of all stages.
+        It holds the values of all stages.
     states : mapping of str to hashable, optional
         States by what the legend calls them; by default the start.
     unit, **frame
-        As for `value_curve`.
-
-    Raises
-    ------
-    HorizonRangeError
-        The solution has no horizon.
-    UnknownStateError
-        A state cannot be reached.
+        See `mdpdice.plots`.
     """
     network = network_of(solution)
     if network.horizon is None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
-import networkx as nx
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
@@ -15,8 +14,6 @@ from matplotlib.patheffects import withStroke
 from mdpdice.answers.policy import Policy
 from mdpdice.answers.solution import Solution
 from mdpdice.errors import GameError, UnsupportedError
-from mdpdice.formats.exported_model import action_text
-from mdpdice.formats.networkx_graphs import chance_text
 from mdpdice.modelling.text import ITSELF, fields_of
 from mdpdice.networks.network import Kind, Network
 from mdpdice.plots.canvas import INK, PALETTE, drawn, new_axes, words
@@ -60,32 +57,22 @@ def draw_network(
     Parameters
     ----------
     network : Network
-        The network.
+        The network, of at most `max_nodes` nodes (else an `UnsupportedError`).
     policy : Policy or Solution, optional
         Its actions are marked; with a solution, decisions and chance nodes with states show their values too.
+        That of another network is a `GameError`.
     show : callable, optional
         From states to their texts; by default what a state holds by name, or the state itself.
-    steps_left : int, optional
-        Decisions left, for a policy that depends on them; by default the whole horizon.
+    steps_left, title, ax
+        See `mdpdice.plots`.
     max_nodes : int
         Largest network that is drawn.
-    title : str, optional
-        A title.
-    ax : Axes, optional
-        Where to draw.
 
     Returns
     -------
     Axes
         One collection per kind of node, labelled with it; one patch per edge, with the number of the edge
         as its ``gid``.
-
-    Raises
-    ------
-    UnsupportedError
-        The network has more nodes.
-    GameError
-        The policy belongs to another network.
     """
     if network.n_nodes > max_nodes:
         msg = (
@@ -129,6 +116,8 @@ def draw_network(
 
 def _layers(network: Network) -> list[list[int]]:
     """Nodes by their column: by the longest way from the start, or by the shortest where there are cycles."""
+    import networkx as nx  # other pictures do without
+
     graph = nx.DiGraph()
     graph.add_nodes_from(range(network.n_nodes))
     graph.add_edges_from(zip(network.source.tolist(), network.dst.tolist(), strict=True))
@@ -165,6 +154,8 @@ def _places(layers: Sequence[Sequence[int]], row: float) -> dict[int, tuple[floa
 
 
 def _state_text(state: Hashable) -> str:
+    from mdpdice.formats.exported_model import action_text
+
     fields = fields_of(state)
     lines = [f"{name} {words(value)}" for name, value in fields.items() if name != ITSELF]
     return "\n".join(drawn(line, LONGEST) for line in lines or [action_text(state)])
@@ -239,6 +230,9 @@ def _draw_edges(ax: Axes, network: Network, place: dict[int, tuple[float, float]
 
 
 def _edge_text(network: Network, node: int, edge: int) -> str:
+    from mdpdice.formats.exported_model import action_text
+    from mdpdice.formats.networkx_graphs import chance_text
+
     if network.decides[node]:
         text = drawn(action_text(network.action_of(edge)), LONGEST)
     else:

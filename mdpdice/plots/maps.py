@@ -63,26 +63,16 @@ def region_map(
         Its states are drawn.
     of : callable
         From states to categories; None leaves a state out.
-    x, y : str or callable
-        Coordinates, see `mdpdice.plots`; without y a strip is drawn.
-    where : callable or mapping, optional
-        Which states are drawn.
+    x, y, where, **frame
+        See `mdpdice.plots`.
     order : sequence, optional
         Categories in the order of the colours; others come after them.
-    **frame : Frame
-        ``xlabel``, ``ylabel``, ``title`` and ``ax``, see `mdpdice.plots.Frame`.
 
     Returns
     -------
     Axes
-        The mesh is ``ax.collections[0]``; its array holds the number of the category in the legend, masked
-        where there is no state.  States of different categories at one point make a point of the
-        category "depends on more".
-
-    Raises
-    ------
-    GameError
-        No state has the coordinates, or a function raised.
+        The mesh is ``ax.collections[0]``; its array holds the number of the category in the legend, masked where there
+        is no state.  States of different categories at one point make a point of the category "depends on more".
     """
     index, (xs, ys) = points_of(network, (x, y), where)
     rows = zip(xs, ys, (of(network.states[at]) for at in index.tolist()), strict=True)
@@ -104,18 +94,9 @@ def policy_map(
     Parameters
     ----------
     policy : Policy or Solution
-        What is drawn.
-    x, y : str or callable
-        Coordinates, see `mdpdice.plots`; without y a strip is drawn.
-    where : callable or mapping, optional
-        Which states are drawn; of those the decisions are.
-    group : callable, optional
-        From actions to what is drawn of them, such as ``lambda action: type(action).__name__``.  By default
-        every action has a colour, and the rare ones share one where there are more than seven.
-    steps_left : int, optional
-        Decisions left, for a policy that depends on them; by default the whole horizon.
-    **frame
-        As for `region_map`.
+        What is drawn, in states with a decision.
+    x, y, where, group, steps_left, **frame
+        See `mdpdice.plots`.
 
     Returns
     -------
@@ -160,7 +141,7 @@ def policy_difference(
     names : tuple of two str
         What the legend calls them.
     x, y, where, group, steps_left, **frame
-        As for `policy_map`.
+        See `mdpdice.plots`.
 
     Returns
     -------
@@ -265,33 +246,22 @@ def threshold_map(
     ----------
     policy : Policy or Solution
         What is drawn.
-    x, y : str or callable
-        Coordinates of the map, see `mdpdice.plots`.
     over : str or callable
         The third dimension, whose number is drawn.
     action : hashable
-        The action, or what `group` makes of it.
+        The action, or what `group` makes of it; it is an error if it is taken nowhere.
     largest : bool
         Draw the largest number with which the action is taken instead of the smallest.
-    where, group, steps_left, **frame
-        As for `policy_map`.
     never : str
         What the legend says of points where the action is never taken.
-    limits : tuple of two numbers, optional
-        Numbers of the first and the last colour, so that maps can be compared.
-    label : str, optional
-        What the numbers are.
+    x, y, where, group, steps_left, limits, label, **frame
+        See `mdpdice.plots`.
 
     Returns
     -------
     Axes
         The mesh is ``ax.collections[0]``, masked where there is no number; up to 400 numbers are written into
         their cells.
-
-    Raises
-    ------
-    GameError
-        As for `policy_map`; or the action is taken nowhere.
     """
     policy, network = shown(policy, where)
     index, (xs, ys, numbers) = points_of(network, (x, y, over), where, deciding=True)
@@ -330,31 +300,18 @@ def value_map(
     ----------
     solution : Solution
         Its values are drawn, proved or not.
-    x, y : str or callable
-        Coordinates, see `mdpdice.plots`.
     of : callable, optional
         From a state and its value to the number that is drawn, such as ``lambda state, value: value - state.points``;
         None leaves a state out.
     centre : float, optional
         Two colours are used, for numbers above and below it.
-    limits : tuple of two numbers, optional
-        As for `threshold_map`.
-    steps_left : int, optional
-        Decisions left, for a solution with a horizon; by default the whole horizon.
-    where, **frame
-        As for `region_map`.
-    label : str, optional
-        What the numbers are; by default ``value`` with its unit.
+    x, y, where, steps_left, limits, label, **frame
+        See `mdpdice.plots`.
 
     Returns
     -------
     Axes
         As for `threshold_map`.
-
-    Raises
-    ------
-    GameError
-        Several states have the same coordinates: narrow them by `where`.
     """
     solution, network = shown(solution, where)
     values = solution.nodes.rows(steps_left)[0]

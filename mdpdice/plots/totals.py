@@ -29,23 +29,16 @@ def outcome_chart(
     Parameters
     ----------
     outcomes : Outcomes or mapping of str to Outcomes
-        One distribution, or several by what the legend calls them; see `mdpdice.outcomes`.
+        One distribution, or several by what the legend calls them, with finite totals; see `mdpdice.outcomes`.
     at_least : bool
         Draw the chance of at least each total instead of exactly that total.
-    unit : str
-        What totals are measured in.
-    **frame : Frame
-        ``xlabel``, ``ylabel``, ``title`` and ``ax``, see `mdpdice.plots.Frame`.
+    unit, **frame
+        See `mdpdice.plots`.
 
     Returns
     -------
     Axes
         Bars (``ax.containers``), or with `at_least` a line of steps per distribution; the vertical lines are the means.
-
-    Raises
-    ------
-    GameError
-        There is no finite total to be drawn.
     """
     several = outcomes if isinstance(outcomes, Mapping) else {"": outcomes}
     finite = {name: np.isfinite(one.totals) for name, one in several.items()}
@@ -104,25 +97,11 @@ def threshold_bars(
     Parameters
     ----------
     thresholds : Thresholds or sequence of Thresholds
-        What `mdpdice.Game.thresholds` gives.
+        What `Look.thresholds` gives, all with as many entries (else a `GameError`).
     labels : sequence of str, optional
         What the entries of a vector are for; by default they are numbered from 1.
-    **frame : Frame
-        ``xlabel``, ``ylabel``, ``title`` and ``ax``, see `mdpdice.plots.Frame`.
-
-    Raises
-    ------
-    GameError
-        There are none, or they do not have as many entries as each other or as `labels`.
-
-    Examples
-    --------
-    >>> from mdpdice.games.farkle import KcdFarkle
-    >>> from mdpdice.looks import look_of
-    >>> from mdpdice.plots import threshold_bars
-    >>> ax = threshold_bars(look_of(KcdFarkle(dice=3, cap=1000)).thresholds(), xlabel="dice left", ylabel="points")
-    >>> [round(bar.get_height()) for bar in ax.containers[0]]
-    [100, 150, 350]
+    **frame
+        See `mdpdice.plots`.
     """
     several = [thresholds] if isinstance(thresholds, Thresholds) else list(thresholds)
     sizes = {len(one.vector) for one in several} | ({len(labels)} if labels is not None else set())

@@ -1,18 +1,12 @@
 """Simulation: many plays at once, on the arrays of a network or of a lattice, or by the rules alone.
 
-On a network all plays of a batch move in step: one round draws an edge for every play that has
-not ended, by a guided search in the cumulative probabilities of its node.  Decisions are
-rows of the chain too (`mdpdice.policies.markov_chain`), so a round is a dozen operations on whole
-arrays, and a processor core makes some millions of moves a second.
+On a network all plays of a batch move in step: one round draws an edge for every play that has not ended, so it is a
+dozen operations on whole arrays.  Decisions are rows of the chain too (`mdpdice.policies.markov_chain`).  A game with
+counters that is too large for a network is played on its lattice (`mdpdice.policies.lattice_simulation`), and one that
+is too large for either by its rules, one play after the other (`simulate_by_rules`).
 
-A game with counters that is too large for a network is played on its lattice
-(`mdpdice.policies.lattice_simulation`).  A game that is too large for either is played by its rules, one
-play after the other (`simulate_by_rules`): nothing is explored, and the players are seats,
-functions of the turn.
-
-A simulation is an experiment: its mean comes with a standard error, which falls with
-the square root of the number of plays.  `mdpdice.evaluate` computes the same mean
-exactly; the two have nothing in common but the chain, so each is a test of the other.
+A simulation is an experiment: its mean comes with a standard error.  `mdpdice.evaluate` computes the same mean exactly;
+the two have nothing in common but the chain, so each is a test of the other.
 """
 
 from __future__ import annotations
@@ -160,12 +154,9 @@ def simulate(
 
     Examples
     --------
-    >>> from mdpdice import Game, decide, end, go, roll, d6
-    >>> pig = Game.of(start=0, node=lambda p: end(p) if p >= 100 else decide({
-    ...     "hold": end(p),
-    ...     "roll": roll(d6, lambda k: end() if k == 1 else go(p + k)),
-    ... }))
-    >>> low, high = simulate(pig, lambda p: "hold" if p >= 20 else "roll", 100_000, seed=1).interval()
+    >>> from mdpdice import simulate
+    >>> from mdpdice.games.pig import PigTurn
+    >>> low, high = simulate(PigTurn(), "hold-at:20", 100_000, seed=1).interval()
     >>> low < 8.1418 < high
     True
     """
@@ -223,8 +214,7 @@ def simulate_by_rules(
         raise GameError(f"{game!r} is not a Game; a class needs to be called: MyGame()", value=game)
     given = seats if isinstance(seats, Sequence) else (seats,)
     if not 1 <= len(given) <= 2 or not all(map(callable, given)):
-        msg = f"a game has one or two seats, which are functions of the turn, not {seats!r}"
-        raise GameError(msg, value=seats)
+        raise GameError(f"a game has one or two seats, which are functions of the turn, not {seats!r}", value=seats)
     began = time.perf_counter()
     game = game if state is None else game.at(state)
     # Chance by integers that are the same everywhere, as in every play by the rules.

@@ -63,31 +63,16 @@ def solution_members(solution: Solution, form: str = FORMAT, **more: Any) -> dic
         route, values = "lattice", table.stored[table.layers.reached]
     else:
         route, values, policy, horizon = "flat", table.values, table.choice, table.network.horizon
-    header = {
-        "format": form,
-        "version": VERSION,
-        "route": route,
-        **{name: getattr(solution, name) for name in _TEXTS},
-        "horizon": horizon,
-        "status": solution.status.value,
-        "iterations": int(solution.iterations),
-        "seconds": float(solution.seconds),
-        "mdpdice": solution.version,
-        **more,
-    }
+    header = {name: getattr(solution, name) for name in _TEXTS} | {"status": solution.status.value}
+    header |= {"iterations": int(solution.iterations), "seconds": float(solution.seconds), "mdpdice": solution.version}
+    header |= {"format": form, "version": VERSION, "route": route, "horizon": horizon, **more}
     return {"header": text_member(header), "values": values, "policy": policy}
 
 
 def load_solution(
-    path: str | os.PathLike[str],
-    game: Game[S, A] | Network | Lattice,
-    objective: Objective | None = None,
-    *,
-    horizon: int | None = None,
-    epsilon: float = 1e-6,
-    prove: bool = True,
-    max_states: int = 10_000_000,
-) -> Solution:
+    path: str | os.PathLike[str], game: Game[S, A] | Network | Lattice, objective: Objective | None = None, *,
+    horizon: int | None = None, epsilon: float = 1e-6, prove: bool = True, max_states: int = 10_000_000,
+) -> Solution:  # fmt: skip
     """Implement `Solution.load`; exact solutions come as certified ones."""
     file = Archive(os.fspath(path), ANSWER_DTYPES, "write it again with Solution.save", dimensions=2)
     members = file.read()
@@ -134,15 +119,9 @@ class SavedAnswer:
 
 
 def load_lattice(
-    read: SavedAnswer,
-    game: Game[Any, Any] | Lattice,
-    chosen: Objective,
-    horizon: int | None,
-    epsilon: float,
-    max_states: int = 10_000_000,
-    *,
-    prove: bool,
-) -> Solution:
+    read: SavedAnswer, game: Game[Any, Any] | Lattice, chosen: Objective, horizon: int | None, epsilon: float,
+    max_states: int = 10_000_000, *, prove: bool,
+) -> Solution:  # fmt: skip
     """Return the answer on the lattice of a game."""
     started, sense = time.perf_counter(), chosen.wanted(game)
     question = Question(str(chosen), sense, horizon)

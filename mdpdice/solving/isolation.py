@@ -105,14 +105,13 @@ class _Isolated:
             states, actions = range(len(problem.states)), list(range(len(problem.actions)))
             write_network(attrs.evolve(problem, states=states, actions=actions), folder / "problem")
             left = None if run.deadline is None else run.deadline - time.monotonic()
-            task = {
-                **_recipe(self.solver),
+            task: dict[str, Any] = {
                 "tolerance": run.tolerance,
                 "on_limit": run.on_limit,
                 "seconds": left,
                 "max_bytes": self.max_bytes,
             }
-            (folder / "task").write_text(json.dumps(task), encoding="ascii")
+            (folder / "task").write_text(json.dumps(task | _recipe(self.solver)), encoding="ascii")
             return self._answer(folder, self._wait(folder, run), run)
 
     def _wait(self, folder: Path, run: Run) -> int:
@@ -258,16 +257,12 @@ def _work(folder: Path) -> None:
     )
     known = answer.details if sound else {}
     details = {key: value for key, value in known.items() if type(value) in (bool, int, float, str)}
-    header = {
+    header: dict[str, Any] = {
         "candidate": sound,
         "iterations": int(answer.iterations) if sound else 0,
         "after": iterations,
-        "details": details,
-        "called": sorted(called),
-        "ended": ended,
-        "message": message,
-        "width": width,
     }
+    header |= {"details": details, "called": sorted(called), "ended": ended, "message": message, "width": width}
     value, policy = (answer.value, answer.policy) if sound else (np.zeros(1), np.zeros(1, dtype=np.int64))
     arrays = {"value": np.ascontiguousarray(value), "policy": np.ascontiguousarray(policy)}
     write_archive(folder / "answer", {"header": text_member(header), **arrays})

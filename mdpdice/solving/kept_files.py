@@ -44,13 +44,8 @@ MOST_NAMES = 1_000_000
 """States up to which a network is kept with its names, which take a while to write; larger ones are explored again."""
 _ENTRIES = {**HEADER, "question": dict, "notes": list, "width": float, "exact": (list, type(None)), "size": list}
 _NETWORK = {f"network_{name}": kinds for name, kinds in NETWORK_DTYPES.items()}
-_DTYPES = {
-    **_NETWORK,
-    **ANSWER_DTYPES,
-    **dict.fromkeys(("lowers", "uppers", "widths"), ("<f8",)),
-    **dict.fromkeys(("layers", "points", "parts"), ("<i8",)),
-    "reached": ("|u1",),
-}
+_DTYPES = _NETWORK | ANSWER_DTYPES | {"reached": ("|u1",)} | dict.fromkeys(("lowers", "uppers", "widths"), ("<f8",))
+_DTYPES |= dict.fromkeys(("layers", "points", "parts"), ("<i8",))
 
 
 # --- writing -----------------------------------------------------------------
@@ -123,16 +118,9 @@ def _header(file: Archive, members: Any, entries: Any, question: dict[str, Any])
 
 
 def read_kept(
-    path: str | os.PathLike[str],
-    game: Game[Any, Any],
-    question: dict[str, Any],
-    objective: Objective | None = None,
-    *,
-    horizon: int | None = None,
-    epsilon: float = 1e-6,
-    prove: bool = False,
-    lattice_above: int = 0,
-) -> Solution | None:
+    path: str | os.PathLike[str], game: Game[Any, Any], question: dict[str, Any], objective: Objective | None = None,
+    *, horizon: int | None = None, epsilon: float = 1e-6, prove: bool = False, lattice_above: int = 0,
+) -> Solution | None:  # fmt: skip
     """Return the solution in a file; with `prove` certified again, else its `details` say that it is kept.
 
     None where it stands on a lattice with no more edges than `lattice_above`.

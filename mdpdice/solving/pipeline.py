@@ -46,7 +46,9 @@ from mdpdice.solving.lattice_route import (
 )
 from mdpdice.solving.problem import Problem, explored, library_version, lift, prepare
 from mdpdice.solving.proposal import check_candidate, propose
+from mdpdice.solving.stages import solve_stages
 from mdpdice.solving.threshold_search import SearchOfThresholds
+from mdpdice.solving.unfinished_lattice import unfinished
 
 S = TypeVar("S", bound=Hashable)
 A = TypeVar("A", bound=Hashable)
@@ -99,7 +101,8 @@ def solve(
         at most `EXACT_UP_TO_NODES` nodes, it goes on with ``"exact"``, for at most half of `time_limit` or
         `EXACT_SECONDS`, and says so in its `warnings`.
     horizon : int, optional
-        Largest number of decisions in a play; then every stage is solved.
+        Largest number of decisions in a play; then every stage is solved.  Of very many small ones, of a million
+        nodes together, some are kept, and the others are found again when they are asked for.
     epsilon : float
         The status is CERTIFIED if every interval has at most the width
         ``epsilon * max(1, |value|)``.  Iterations go on to about nine digits in a network of less than
@@ -147,16 +150,25 @@ def solve(
     deadline = None if seconds is None else time.monotonic() + seconds
     run = Run(min(1e-9, epsilon / 4), progress=progress, deadline=deadline, cancel=event, on_limit=on_limit)
     file = None if checkpoint is None else Checkpoint(checkpoint, every)
-    run = attrs.evolve(run, checkpoint=file)
+    run, way = attrs.evolve(run, checkpoint=file), None
     try:
         with file or contextlib.nullcontext(), Interrupts(event) as interrupts:
             way = plan(game, objective, sense=sense, solver=solver, horizon=horizon, max_states=max_states, run=run)
             found = way.solve(run, epsilon, interrupts)
     except SolveInterrupted as error:
         error.checkpoint = file.path if file is not None and file.kept else None
+        error.partial = error.partial if isinstance(error.partial, Solution) else None
+        if isinstance(way, LatticePlan) and error.partial is None:
+            error.partial = unfinished(way.layers, way.objective, run, error.message)
+        if error.partial is not None:
+            error.message += f"; the value lies in [{error.partial.lower():.6g}, {error.partial.upper():.6g}]"
+        if error.checkpoint is not None:
+            error.message += f"; {error.checkpoint} holds what was done, and the same call goes on from there"
         raise
     if file is not None:
-        details = {**found.details, "resumed_layers": file.resumed_layers}
+        # Layers, stages or components that were not solved again, 1 for a state.
+        resumed = sum(file.resumed.get(series, 0) for series in ("steps", "state"))
+        details = {**found.details, "resumed_layers": resumed}
         found = attrs.evolve(found, provenance=attrs.evolve(found.provenance, details=details))
     return attrs.evolve(found, game=game) if isinstance(game, Game) else found
 
@@ -229,7 +241,7 @@ def _refused_by_lattices(
     what += "" if game.discount == 1 else f" with the discount {number_text(game.discount)}"
     msg = (
         f"{what} is solved on the network of a game alone, and this game is too large for one. On the lattice of its "
-        "counters solve() knows Total, PayoffAtLeast, PayoffAtMost and Utility without a discount, and Reach"
+        "counters solve() knows Total, PayoffAtLeast, PayoffAtMost and Utility without a discount, Reach and Win"
     )
     return UnsupportedError(msg, value=objective)
 
@@ -435,9 +447,15 @@ def solve_problem(
     stop: SolveInterrupted | NotConvergedError
     try:
         with watch.patience():
+            if run.checkpoint is None and type(solver) is load_solver("backward-induction"):
+                found = solve_stages(problem, solver, run, epsilon, started)
+                if found is not None:
+                    return found
             candidate = answer = propose(network, solver, run)
         # Lets go of the solver's own arrays, which with a horizon are large.
         run.offer(lambda: answer)
+        if run.checkpoint is not None:
+            run.checkpoint.flush()
         if watch.arrived:
             run.check(candidate)
         value, policy = _on_stages(unrolled, candidate)

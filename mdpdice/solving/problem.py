@@ -23,7 +23,7 @@ from mdpdice.lattices.lattice import Lattice
 from mdpdice.memory import available_bytes
 from mdpdice.modelling.game import Game
 from mdpdice.modelling.sense import Sense
-from mdpdice.networks.network import Bools, Floats, Network
+from mdpdice.networks.network import Bools, Floats, Ints, Network
 from mdpdice.numerics.graph import find_cycle, is_acyclic
 from mdpdice.objectives.objective import Horizon, Objective, OfPayoff, asked
 from mdpdice.objectives.oversights import noted
@@ -50,6 +50,13 @@ class Problem:
     def canonical(self) -> Network:
         """What a solver solves."""
         return self.lowerings[-1].network if self.lowerings else self.network
+
+    def lifted(self, value: Floats, lower: Floats, upper: Floats, policy: Ints) -> tuple[Floats, Floats, Floats, Ints]:
+        """Carry values, intervals and a policy of the canonical problem back to the network."""
+        for lowering in reversed(self.lowerings):
+            value, (lower, upper) = lowering.value(value), lowering.bounds(lower, upper)
+            policy = lowering.policy(policy)
+        return value, lower, upper, policy
 
     def needs(self) -> frozenset[Feature]:
         """Features that a solver must have."""
@@ -111,7 +118,7 @@ def _refuse_vast(network: Network) -> None:
     if size > ASKED_BYTES and size > (room := available_bytes()):
         fits = max(0, room // (network.n_nodes * STAGE_BYTES) - 1)
         msg = (
-            f"a horizon of {network.horizon:,} decisions keeps {network.n_nodes:,} nodes at each stage, some "
+            f"a horizon of {network.horizon:,} decisions has {network.n_nodes:,} nodes at each stage, some "
             f"{size / 2**30:,.3g} GiB, more than the {room / 2**30:,.3g} GiB free; horizons up to {fits:,} fit, "
             "and a discount below 1 needs no stages"
         )
@@ -142,14 +149,11 @@ def lift(
 
     Value and policy go by the stages of the canonical problem; `started` is a time of `time.perf_counter`.
     """
-    lower, upper = verdict.lower, verdict.upper
     if exact is not None and problem.canonical.horizon is None:
         exact = [exact]
     for lowering in reversed(problem.lowerings):
         exact = None if exact is None else lowering.exact(exact)
-        value = lowering.value(value)
-        lower, upper = lowering.bounds(lower, upper)
-        policy = lowering.policy(policy)
+    value, lower, upper, policy = problem.lifted(value, verdict.lower, verdict.upper, policy)
     if exact is not None and any(lowering.shift for lowering in problem.lowerings):
         value, lower, upper = _rounded(exact, value.shape)
     certified, reason = verdict.certified, verdict.reason

@@ -5,12 +5,6 @@ through a battery of small models whose answers the kit holds as rationals.  All
 test.  The first check that fails raises `mdpdice.errors.ConformanceError`, which is an `AssertionError` and says which
 check failed, where, and what to do.  If none does, a `Conformance` is returned that lists what was checked and, apart
 from that, what was not and why; name in `require` what must not be left out.
-
->>> from mdpdice.games.pig import PigTurn
->>> from mdpdice.testing import check_game
->>> report = check_game(PigTurn(cap=30))
->>> "determinism" in report.passed, report.skipped["counters"]
-(True, 'the game has no counters')
 """
 
 from mdpdice.testing.games import GAME_CHECKS, check_game

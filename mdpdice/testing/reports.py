@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import contextlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NoReturn
 
 import attrs
@@ -22,40 +23,20 @@ def subject_of(game: Any) -> str:
 
 @attrs.frozen
 class Check:
-    """What became of one check.
+    """What became of one check."""
 
-    Parameters
-    ----------
-    name : str
-        The check.
-    outcome : {"passed", "skipped", "failed"}
-        A check that fails raises, so a report has no third.
-    count : int
-        How many things it looked at.
-    note : str
-        What they were; why it was skipped.
-    """
-
-    name: str
-    outcome: str
-    count: int = 0
-    note: str = ""
+    name: str  #: the check
+    outcome: str  #: "passed", "skipped" or "failed", which raises, so that a report has none
+    count: int = 0  #: how many things it looked at
+    note: str = ""  #: what they were; why it was skipped
 
 
 @attrs.frozen(repr=False)
 class Conformance:
-    """Report of a conformance kit: no check failed.
+    """Report of a conformance kit: no check failed."""
 
-    Parameters
-    ----------
-    subject : str
-        What was checked.
-    checks : tuple of Check
-        In the order in which they were made.
-    """
-
-    subject: str
-    checks: tuple[Check, ...]
+    subject: str  #: what was checked
+    checks: tuple[Check, ...]  #: in the order in which they were made
 
     @property
     def passed(self) -> Mapping[str, int]:
@@ -131,6 +112,14 @@ class Ledger:
             return function(*args)
         except Exception as error:  # noqa: BLE001 - a function of the user
             self.fail(check, f"{what} raised {type(error).__name__}: {error}{hint}", cause=error, **place)
+
+    @contextlib.contextmanager
+    def failing(self, check: str, what: str = "", **place: Any) -> Iterator[None]:
+        """Have an error of the library fail a check; `what` stands before its message."""
+        try:
+            yield
+        except MdpDiceError as error:
+            self.fail(check, f"{what}{error.message}", cause=error, **place)
 
     def report(self) -> Conformance:
         """Return the report, when all is done."""

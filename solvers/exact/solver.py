@@ -44,23 +44,6 @@ class Exact(AlwaysAvailable):
         is not.  The policy is.
     ``systems`` : int
         Linear systems solved; one per cyclic component and stage, if the first policy was right everywhere.
-
-    Examples
-    --------
-    Toss a coin until it shows heads, for 1; each toss costs a third of what tossing can win.
-
-    >>> from fractions import Fraction
-    >>> from mdpdice.backend import Run
-    >>> from mdpdice.networks.network import Network
-    >>> game = Network(
-    ...     kind=[1, 3, 0, 0], indptr=[0, 2, 4, 4, 4], dst=[1, 2, 0, 3], weight=[1, 1, 0.5, 0.5],
-    ...     reward=[-1/3, 0, 0, 0], sign=[1] * 4, step=[1] * 4, payoff=[0, 0, 0, 1], start=0,
-    ...     exact_rewards={0: Fraction(-1, 3)})
-    >>> answer = Exact().solve(game, Run())
-    >>> answer.details["exact"][0]
-    Fraction(1, 3)
-    >>> answer.details["ties"].tolist()
-    [True, False, False, False]
     """
 
     name: ClassVar[str] = "exact"
@@ -248,7 +231,9 @@ class _Solve:
         try:
             answer = strategy_improvement.optimise(part, policy, self.run.check)
         except strategy_improvement.InfiniteValueError as error:
-            raise self.infinite(nodes[error.node % len(nodes)], error.sign) from None
+            value, what = ("+inf", "collect") if error.sign > 0 else ("-inf", "pay")
+            msg = f"the value is {value}: a play can be made to {what} for ever; use a discount below 1 or a horizon"
+            raise UnsupportedError(msg, state=self.problem.describe(nodes[error.node % len(nodes)])) from None
         except strategy_improvement.NoTotalError as error:
             msg = "an endless play collects and pays in turns, so its total has no limit; use a discount or a horizon"
             state = self.problem.describe(nodes[error.node % len(nodes)])
@@ -261,14 +246,6 @@ class _Solve:
                 self.policy[node] = moves[i][answer.policy[i]].edge
                 for k in answer.best[i]:
                     self.ties[moves[i][k].edge] = True
-
-    def infinite(self, node: int, sign: int) -> UnsupportedError:
-        what = "collect" if sign > 0 else "pay"
-        msg = (
-            f"the value is {'+' if sign > 0 else '-'}inf: a play can be made to {what} for ever; "
-            "use a discount below 1 or a horizon"
-        )
-        return UnsupportedError(msg, state=self.problem.describe(node))
 
     # --- one node ---
 

@@ -74,22 +74,6 @@ class LinearProgramming:
         Number of programs that were solved again in finer units.
     ``violation`` : float
         Largest violation of a constraint that rounding does not explain, in payoff units.
-
-    Examples
-    --------
-    Stop with 2, or go on for a fair chance of 6:
-
-    >>> import numpy as np
-    >>> from mdpdice.backend import Run
-    >>> from mdpdice.networks.network import Network
-    >>> game = Network(
-    ...     kind=[1, 3, 0, 0, 0], indptr=[0, 2, 4, 4, 4, 4], dst=[2, 1, 3, 4], weight=[1, 1, 0.5, 0.5],
-    ...     reward=np.zeros(4), sign=np.ones(4), step=np.zeros(4), payoff=[0, 0, 2, 6, 0], start=0)
-    >>> answer = LinearProgramming(form="dual").solve(game, Run())
-    >>> float(answer.value[0]), int(answer.policy[0])
-    (3.0, 1)
-    >>> answer.details["occupation"].tolist()
-    [0.0, 1.0, 0.5, 0.5]
     """
 
     name: ClassVar[str] = "linear-programming"

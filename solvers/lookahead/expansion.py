@@ -13,7 +13,7 @@ from collections.abc import Callable, Hashable
 from typing import Any, NamedTuple
 
 from mdpdice.errors import DeadEndError, GameError, MdpDiceError
-from mdpdice.modelling.asking import ask
+from mdpdice.modelling.asking import ask_game
 from mdpdice.modelling.checks import not_a_node_error, not_an_edge_error
 from mdpdice.modelling.game import Chance, Decide, End, Game, Go, PassTo, Unavailable
 from mdpdice.modelling.number import finite_number
@@ -75,12 +75,12 @@ class Expansions:
         found = self._kept.get(state)
         if found is not None:
             return found.payoff if found.kind == END else None
-        node = self._call(self.game.node, state)
+        node = ask_game(self.game.node, state)
         return self._end(node.payoff, state) if type(node) is End else None
 
     def estimate(self, state: Hashable) -> float:
         """Ask the game for the worth of a state; a `GameError` if it is not a number in `Game.payoff_range`."""
-        guess = self._call(self.game.estimate, state)
+        guess = ask_game(self.game.estimate, state)
         try:
             number = float(guess)
         except (TypeError, ValueError):
@@ -97,7 +97,7 @@ class Expansions:
 
     def _expand(self, state: Hashable) -> Position:
         self.asked += 1
-        node = self._call(self.game.node, state)
+        node = ask_game(self.game.node, state)
         kind = type(node)
         try:
             if kind is End:
@@ -146,7 +146,7 @@ class Expansions:
                 constant += weight * self._end(edge.payoff, state)
             elif kind is Go or kind is PassTo:
                 constant += weight * float(finite_number(edge.reward, "reward"))
-                target = edge.state if self.canonical is None else self._call(self.canonical, edge.state)
+                target = edge.state if self.canonical is None else ask_game(self.canonical, edge.state)
                 key = target, kind is PassTo
                 found[key] = found.get(key, 0.0) + weight
             else:
@@ -164,7 +164,7 @@ class Expansions:
         found = self._kept.get(state)
         if found is not None:
             return found.kind >= MAX
-        return type(self._call(self.game.node, state)) is Decide
+        return type(ask_game(self.game.node, state)) is Decide
 
     def _end(self, payoff: Any, state: Hashable) -> float:
         self.ends_met = True
@@ -173,7 +173,3 @@ class Expansions:
             msg = f"the payoff {payoff!r} is outside payoff_range, [{self.low:g}, {self.high:g}]; declare a wider one"
             raise GameError(msg, state=state, value=payoff, limit=(self.low, self.high))
         return number
-
-    def _call(self, function: Callable[[Any], Any], state: Any) -> Any:
-        """Return what a function of the game gives; an error names it and its state."""
-        return ask(function, state, what=f"{getattr(function, '__name__', 'the game')}()", state=state)

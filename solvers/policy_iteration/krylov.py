@@ -84,13 +84,9 @@ class _Search:
         while True:
             self.iterations += 1
             if self.iterations > max_iterations:
-                raise NotConvergedError(
-                    f"policy iteration was not done after max_iterations={max_iterations}; "
-                    "raise it, or use solver='exact'",
-                    iterations=self.iterations,
-                    width=np.inf,
-                    partial=self.proposed(),
-                )
+                done = f"policy iteration was not done after max_iterations={max_iterations}"
+                msg, partial = f"{done}; raise it, or use solver='exact'", self.proposed()
+                raise NotConvergedError(msg, iterations=self.iterations, width=np.inf, partial=partial)
             self.gather()
             found = self.evaluate(self.gain, x, rough=ROUGH if switched else 0.0)
             if found is None:
@@ -110,9 +106,10 @@ class _Search:
 
     def gather(self) -> None:
         """Write the rows of the policy side by side."""
-        self.kernels.row_sizes(*self.rows[:3], self.decisions, self.policy, self.ptr)
-        if self.ptr[-1] > len(self.to):
-            room = int(self.ptr[-1])
+        problem = self.problem
+        to = problem.dst[self.policy[problem.decides]]
+        room = int(np.where(problem.kind[to] == Kind.CHANCE, np.diff(problem.indptr)[to], 1).sum())
+        if room > len(self.to):
             self.to, self.share = np.empty(room, dtype=np.uint32), np.empty(room)
         self.kernels.gather_rows(
             *self.rows, self.decisions, self.policy, self.local, self.value,

@@ -35,19 +35,6 @@ class PolicyIteration(AlwaysAvailable):
         A block was not done after `max_iterations` systems, or a system could not be solved.
     UnsupportedError
         From some state every play collects or pays for ever.
-
-    Examples
-    --------
-    Pay 1 and toss a coin until it shows heads, for 5; or take 2 at once.
-
-    >>> from mdpdice.backend import Run
-    >>> from mdpdice.networks.network import Network
-    >>> game = Network(
-    ...     kind=[1, 3, 0, 0], indptr=[0, 2, 4, 4, 4], dst=[1, 2, 0, 3], weight=[1, 1, 0.5, 0.5],
-    ...     reward=[-1, 0, 0, 0], sign=[1] * 4, step=[1] * 4, payoff=[0, 0, 2, 5], start=0)
-    >>> answer = PolicyIteration().solve(game, Run())
-    >>> round(float(answer.value[0]), 12), int(answer.policy[0])
-    (3.0, 0)
     """
 
     max_iterations: int = attrs.field(default=1000, validator=at_least(1))
@@ -63,8 +50,8 @@ class PolicyIteration(AlwaysAvailable):
     def solve(self, problem: Network, run: Run) -> Candidate:
         """Propose the value and the policy."""
         try:
-            # What is quick keeps no checkpoint.
-            quick = None if run.checkpoint else krylov.propose(problem, run, self.max_iterations)
+            # What is quick keeps no checkpoint; after a stop it is done again.
+            quick = krylov.propose(problem, run, self.max_iterations)
             return quick or blocks.propose(problem, run, self.max_iterations, self.direct, self.sweeps)
         except NotConvergedError as error:
             if run.on_limit == "partial" and error.partial is not None:

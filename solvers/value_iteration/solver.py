@@ -42,21 +42,6 @@ class ValueIteration(AlwaysAvailable):
     ------
     NotConvergedError
         A component was not settled after `max_sweeps` sweeps.
-
-    Examples
-    --------
-    Pay 1 and toss a coin until it shows heads, for 5; or take 2 at once.
-
-    >>> from mdpdice.backend import Run
-    >>> from mdpdice.networks.network import Network
-    >>> game = Network(
-    ...     kind=[1, 3, 0, 0], indptr=[0, 2, 4, 4, 4], dst=[1, 2, 0, 3], weight=[1, 1, 0.5, 0.5],
-    ...     reward=[-1, 0, 0, 0], sign=[1] * 4, step=[1] * 4, payoff=[0, 0, 2, 5], start=0)
-    >>> answer = ValueIteration().solve(game, Run())
-    >>> round(float(answer.value[0]), 9), int(answer.policy[0])
-    (3.0, 0)
-    >>> bool(answer.details["lower"][0] <= 3 <= answer.details["upper"][0])
-    True
     """
 
     max_sweeps: int = attrs.field(default=100_000, validator=at_least(1))
@@ -159,7 +144,7 @@ class _Blocks:
                     self.run.save(self.state(), self.sweeps, now=True)
                 raise
             kernels.settle(
-                *operator.edges, self.order, self.ptr, self.cyclic, self.stops, value, policy, *aim,
+                operator.rows, self.order, self.ptr, self.cyclic, self.stops, value, policy, *aim,
                 limit, BUDGET, at, number, *self._room,
             )  # fmt: skip
             self.sweeps = self._before + int(at[2])
@@ -192,16 +177,15 @@ class _Blocks:
 
 
 def _stationary(problem: Network, run: Run, max_sweeps: int) -> Candidate:
-    quick = None
-    if not run.checkpoint:
-        quick = modified_policy_iteration.propose(problem, run, max_sweeps)
-        if quick is not None:
-            if quick[1] or quick[0].iterations >= max_sweeps:
-                return _judged(problem, quick[0], run, settled=quick[1])
-            max_sweeps -= quick[0].iterations
-        found = newton.propose(problem, run)
-        if found is not None and found[1] <= run.tolerance and found[0].iterations <= max_sweeps:
-            return found[0]
+    # What is quick keeps no checkpoint; after a stop it is done again.
+    quick = modified_policy_iteration.propose(problem, run, max_sweeps)
+    if quick is not None:
+        if quick[1] or quick[0].iterations >= max_sweeps:
+            return _judged(problem, quick[0], run, settled=quick[1])
+        max_sweeps -= quick[0].iterations
+    found = newton.propose(problem, run)
+    if found is not None and found[1] <= run.tolerance and found[0].iterations <= max_sweeps:
+        return found[0]
     blocks = _Blocks(problem, run, max_sweeps)
     # Everything until the end is in the order of the sweeps, which then read memory in one direction.
     order = blocks.renumber()
@@ -295,7 +279,7 @@ def _staged(problem: Network, run: Run, max_sweeps: int) -> Candidate:
     for k in range(int(counts[0]), horizon + 1):
         before = value[max(k - 1, 0)]
         if k > 0:
-            kernels.backup(*operator.edges, decisions, before, value[k], policy[k])
+            kernels.backup(operator.rows, decisions, before, value[k], policy[k])
         try:
             settled &= blocks.settle(operator, value[k], policy[k], (aim, aim), max_sweeps)
         except SolveInterrupted:
@@ -349,7 +333,7 @@ def measure(
     """Distance of `value` from the backup of `source`: see `kernels.measure`."""
     from mdpdice.numerics.kernels import bellman as kernels
 
-    return kernels.measure(*operator.edges, nodes, source, value, policy)
+    return kernels.measure(operator.rows, nodes, source, value, policy)
 
 
 def _bounded(

@@ -18,6 +18,7 @@ from mdpdice import (
     Reach,
     Total,
     UntilReward,
+    Win,
     cross_check,
     evaluate,
     explore,
@@ -25,7 +26,7 @@ from mdpdice import (
 )
 from mdpdice.cli import main
 from mdpdice.games.farkle import KcdFarkle
-from mdpdice.games.pig import PigTurn
+from mdpdice.games.pig import PigRace, PigTurn
 
 PIG = ("pig-turn", "-p", "cap=40")
 GAME = PigTurn(cap=40)
@@ -119,8 +120,22 @@ def test_the_other_commands(run, tmp_path):
 def test_states_are_told_as_they_were_written(run):
     state = "mine=0 theirs=0 turn=5"
     result = run("solve", "pig-race", "-p", "goal=10", "--objective", f"reach:{state}")
-    # The game knows the text, and the objective refuses a game whose sides take turns.
-    assert (result.exit_code, "Reach is not defined on a game with pass_to" in result.output) == (1, True)
+    assert (result.exit_code, f"objective   reach:{state}\n" in result.output) == (0, True)
+
+
+def test_wins_in_time(run):
+    best = answer(run("solve", "pig-race", "-p", "goal=10", "--objective", "win-within:03", "--json"))
+    assert best["objective"] == "win-within:3"
+    assert best["value"] == pytest.approx(solve(PigRace(goal=10), Win(3)).value(), abs=1e-12)
+    for text, words in [
+        ("win-within:0", "give it a positive number of turns"),
+        ("win-within:2.5", "write win-within:5"),
+        ("win-within", "write win-within:5"),
+    ]:
+        wrong = run("solve", "pig-race", "--objective", text)
+        assert (wrong.exit_code, words in wrong.output) == (2, True), wrong.output
+    refused = run("solve", "pig-turn", "--objective", "win-within:2")
+    assert (refused.exit_code, "Win is defined where turns are passed" in refused.output) == (1, True)
 
 
 COIN = """
@@ -272,7 +287,7 @@ def test_averages_that_are_not_said(run, args, words):
 def test_the_shell_completes():
     assert completed("solve", "pig-turn", "--objective", "") == [
         "total", "discounted:", "horizon:", "payoff-at-least:", "payoff-at-most:", "cvar:", "quantile:",
-        "average", "reach:", "until-reward:",
+        "average", "reach:", "until-reward:", "win-within:",
     ]  # fmt: skip
     assert completed("evaluate", "pig-turn", "--objective", "r") == ["reach:"]
     assert completed("solve", "pig-turn", "--sense", "m") == ["max", "min"]

@@ -13,13 +13,13 @@ from pathlib import Path
 
 import pytest
 
-from mdpdice import Total, cross_check, solve
+from mdpdice import Total, cross_check, race, solve
 from mdpdice.testing import check_game
 
 sys.path.insert(0, str(Path(__file__).parent / "reader_games"))
 
 from craps import PassLine
-from hog import Hog
+from hog import HogTurn
 from shut_the_box import ShutTheBox
 from threes import Threes
 from two_dice import LOADED, TwoDice
@@ -85,7 +85,7 @@ GAMES = {
     "craps": (PassLine(), None, craps),
     "threes": (Threes(dice=4), Total("min"), lambda: threes(4)),
     "shut the box": (ShutTheBox(boxes=6), None, lambda: shut_the_box(frozenset(FACES))),
-    "hog": (Hog(goal=10), None, lambda: hog(0, 0, 10)),
+    "hog": (race(HogTurn(), 10), None, lambda: hog(0, 0, 10)),
     "two dice": (TwoDice(cap=30), None, lambda: two_dice(0, 30)),
 }
 

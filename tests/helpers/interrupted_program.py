@@ -70,7 +70,7 @@ def stairs(n):
 
 
 PROBLEMS = {
-    "backward-induction": lambda: (random_choices(3), 400_000, None),
+    "backward-induction": lambda: (random_choices(3000), 400, None),
     "exact": lambda: (random_choices(300), None, None),
     "linear-programming": lambda: (random_choices(3000), None, None),
     "policy-iteration": lambda: (stairs(20_000), None, 1.0),

@@ -172,6 +172,8 @@ RECORDED = {
     "farkle": (("cap=1000",), ["human", "optimal"], 1),
     "school-combination": ((), ["human"], 3),
     "knucklebones": (("columns=2", "rows=1"), ["human", "random"], 2),
+    "pig-turn": ((), ["human", "optimal", "human", "random"], 2),
+    "konijnenhokken": (("dice=4",), ["random", "human", "optimal"], 1),
 }
 
 
@@ -179,7 +181,7 @@ RECORDED = {
 @pytest.mark.parametrize("name", RECORDED)
 def test_the_command_line_reads_the_record_of_a_page(engine, tmp_path, name, dice):
     pairs, seats, rounds = RECORDED[name]
-    case = open_case(name, pairs, None, 1e-6, None, None, as_json=True, progress=None)
+    case = open_case(name, pairs, as_json=True, progress=None)
     data, _ = pages.page_data(solve(case.game), (), {"game": name, "parameters": case.given})
     played = engine.evaluate(
         """async ([data, seats, rounds, dice]) => {

@@ -5,6 +5,7 @@ verified without a copy of the problem.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -38,50 +39,46 @@ def verify_large(problem: Network, policy: Ints, bounds: Floats, witness: Witnes
     str
         Empty if the claims hold, else what does not.
     """
+    return verify_blocks(problem, [(policy, bounds)], witness)
+
+
+def verify_blocks(problem: Network, blocks: Iterable[tuple[Ints, Floats]], witness: Witness) -> str:
+    """Verify policy and bounds as `verify_large` does, some stages at a time, of which only the last is kept."""
     from mdpdice.certification.checking.kernels import large as kernels
 
     n = problem.n_nodes
     staged = problem.horizon is not None
-    stages = (problem.horizon + 1,) if problem.horizon is not None else ()
-    if bounds.shape != (*stages, 2 * n) or policy.shape != (*stages, n) or witness.rank.shape != (2 * n,):
+    left = problem.horizon + 1 if problem.horizon is not None else 1
+    if witness.rank.shape != (2 * n,) or problem.total != 0 or (witness.group >= 0).any():
         return "the witnesses do not fit the problem"
-    if problem.total != 0 or (witness.group >= 0).any():
-        return "the witnesses do not fit the problem"
-    rows, choices = np.atleast_2d(bounds), np.atleast_2d(policy)
-    at_once = 1 + AT_ONCE // (2 * n)
-    if not all(np.isfinite(rows[k : k + at_once]).all() for k in range(0, len(rows), at_once)):
-        return "the bounds are not finite"
     # What all stages share is made once: they can be a million, of two nodes each.
-    network = (
-        problem.kind,
-        _read(problem.indptr).view(np.uint64),
-        _read(problem.dst).view(np.uint64),
-        problem.weight,
-        problem.reward,
-        problem.sign,
-        problem.step,
-        problem.factor,
-        problem.payoff,
-        _read(problem.payoff_room),
-    )
+    nodes = problem.kind, _read(problem.indptr).view(np.uint64), _read(problem.dst).view(np.uint64)
+    edges = problem.weight, problem.reward, problem.sign, problem.step, problem.factor
+    network = *nodes, *edges, problem.payoff, _read(problem.payoff_room)
     rank, endless = _read(witness.rank), problem.discount == 1
-    rows, choices = _read(rows), _read(choices)
-    for k in range(len(rows)):
-        found = kernels.holds(
-            *network,
-            choices[k],
-            rows[k],
-            rows[max(k - 1, 0)],
-            rank,
-            # With a horizon only chance needs ranks, which is the same at every stage: the one without decisions.
-            endless and k == 0,
-            staged and k == 0,
-        )
-        if found == kernels.BOUNDS:
-            return "the bounds do not contain what one move ahead is worth"
-        if found == kernels.ENDLESS:
-            return "some play of chance alone may never end" if staged else "some play may never end"
-    return ""
+    at_once = 1 + AT_ONCE // (2 * n)
+    before = None
+    for policy, bounds in blocks:
+        stages = (len(bounds),) if staged else ()
+        if bounds.shape != (*stages, 2 * n) or policy.shape != (*stages, n):
+            return "the witnesses do not fit the problem"
+        rows, choices = _read(np.atleast_2d(bounds)), _read(np.atleast_2d(policy))
+        for k in range(0, len(rows), at_once):
+            some, first = rows[k : k + at_once], before is None
+            if not np.isfinite(some).all():
+                return "the bounds are not finite"
+            ahead = some[0] if before is None else before
+            found = kernels.holds(
+                *network, choices[k : k + at_once], some, ahead, rank, endless and first, staged and first
+            )
+            if found == kernels.BOUNDS:
+                return "the bounds do not contain what one move ahead is worth"
+            if found == kernels.ENDLESS:
+                return "some play of chance alone may never end" if staged else "some play may never end"
+            # Of its own: whoever makes the blocks may use the memory again.
+            before = _read(some[-1].copy())
+        left -= len(rows)
+    return "the witnesses do not fit the problem" if left else ""
 
 
 def _read(array: NDArray[Any]) -> NDArray[Any]:

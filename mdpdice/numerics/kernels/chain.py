@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mdpdice.numerics.kernels.bellman import Bools, Floats, Ints, Number, inlined, njit
+from mdpdice.numerics.kernels.bellman import Bools, Floats, Ints, Number, brief, inlined, njit
 
 
 class Chain(NamedTuple):
@@ -32,7 +32,7 @@ def _worth(chain: Chain, node: Number, value: Floats) -> Number:
     return total
 
 
-@njit
+@brief
 def solve_components(
     chain: Chain, order: Ints, ptr: Ints, cyclic: Ints, at: int, most: int, few: int, spread: int,
     stochastic: bool, value: Floats, place: Ints,

@@ -60,38 +60,17 @@ class State(NamedTuple):
 
 @njit
 def find(
-    reads: Ints,
-    used_ptr: Ints,
-    used: Ints,
-    columns: Columns,
-    marks: Bools,
-    part: Ints,
-    turn: Ints,
-    place: Ints,
-    bit: Ints,
-    needs: Ints,
-    ptr: Ints,
-) -> bool:
+    reads: Ints, used_ptr: Ints, used: Ints, columns: Columns, marks: Bools, part: Ints, turn: Ints, place: Ints,
+    bit: Ints, needs: Ints, ptr: Ints,
+) -> bool:  # fmt: skip
     """Find the feedback of the parts of a list of points; False if that of some part is too much.
 
-    Parameters
-    ----------
-    reads : ndarray of int64, shape (2, reads)
-        Entry and update of everything that is read.
-    used_ptr, used : ndarray of int64
-        What entry ``k`` reads has the numbers ``used[used_ptr[k]] .. used[used_ptr[k + 1] - 1]``.
-    columns, marks
-        The points, in the order in which they are played, and what is stored, as for `sweep`.
-    part, turn : ndarray, one per point
-        Part that it belongs to, and number of its run.
-    place : ndarray of int32, one per point of the grid
-        Place of the points in the list; anything elsewhere.
-    bit : ndarray of int64, shape (entries, points)
-        Zeros on entry; the bit of every value that is feedback.
-    needs : ndarray of int64, shape (entries, points)
-        Zeros on entry; the feedback of its part that every value may depend on.
-    ptr : ndarray of int64, shape (parts + 1,)
-        Zeros on entry; how much feedback there is in each part, from the second place on.
+    `reads`, shape (2, reads), are entry and update of everything that is read; of these entry ``k`` reads the numbers
+    ``used[used_ptr[k]] .. used[used_ptr[k + 1] - 1]``.  `columns` and `marks` are those of `sweep`, with the points in
+    the order in which they are played; `part` and `turn` are the part that a point belongs to and the number of its
+    run, and `place` is the place in the list of every point of the grid, anything elsewhere.  Zeros become `bit` and
+    `needs`, shape (entries, points), the bit of every value that is feedback and the feedback of its part that it may
+    depend on, and `ptr`, how much feedback there is in each part, from the second place on.
     """
     points, targets = columns.points, columns.targets
     words = np.zeros(reads.shape[1], dtype=np.int64)
@@ -173,15 +152,9 @@ def _largest(fresh, marks):
 
 @njit
 def _step(
-    p: Number,
-    residual: float,
-    tolerance: float,
-    values: Floats,
-    points: Ints,
-    feedback: Feedback,
-    state: State,
+    p: Number, residual: float, tolerance: float, values: Floats, points: Ints, feedback: Feedback, state: State,
     room: Floats,
-) -> None:
+) -> None:  # fmt: skip
     """Improve the feedback of one part; what the sweep has stored stays where that would not help."""
     ptr, entry, at, needs = feedback
     x, before, result, slope, guess, worst, strikes = state

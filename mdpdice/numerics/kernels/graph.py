@@ -196,39 +196,6 @@ def looped(indptr: Ints, dst: Ints, keep: Bools, label: Ints, cyclic: Bools) -> 
 
 
 @brief
-def cycle(indptr: Ints, dst: Ints, keep: Bools, label: Ints, start: int) -> Ints:
-    """Nodes of a shortest cycle through `start`, in order; breadth first inside its component."""
-    n = len(indptr) - 1
-    came_from = np.full(n, -1, dtype=np.int64)
-    queue = np.empty(n, dtype=np.int64)
-    queue[0] = start
-    head, tail = 0, 1
-    while head < tail:
-        node = queue[head]
-        head += 1
-        for e in range(indptr[node], indptr[node + 1]):
-            to = dst[e]
-            if not keep[e] or label[to] != label[start]:
-                continue
-            if to == start:
-                length = 1
-                back = node
-                while back != start:
-                    length += 1
-                    back = came_from[back]
-                path = np.empty(length, dtype=np.int64)
-                for i in range(length - 1, -1, -1):
-                    path[i] = node
-                    node = came_from[node]
-                return path
-            if came_from[to] < 0:
-                came_from[to] = node
-                queue[tail] = to
-                tail += 1
-    return queue[:0]
-
-
-@brief
 def reach(indptr: Ints, dst: Ints, keep: Bools, seen: Bools) -> None:
     """Mark in `seen` every node that can be reached from the nodes marked there."""
     n = len(indptr) - 1

@@ -314,15 +314,9 @@ def iterate(work: Sweep, kept: Floats, moves: Floats, tolerance: float, sweeps: 
 
 @njit
 def moments(
-    rows: Rows,
-    columns: Columns,
-    values: Floats,
-    reached: Bools,
-    blocks: Ints,
-    table: Floats,
-    squares: Floats,
+    rows: Rows, columns: Columns, values: Floats, reached: Bools, blocks: Ints, table: Floats, squares: Floats,
     second: Floats,
-) -> None:
+) -> None:  # fmt: skip
     """Compute second moments of what a play is still worth, into `squares`, when all players follow the stored values.
 
     With first moments ``m`` and second ones ``s``, an edge with reward ``r`` has ``s + 2 r m + r**2``, and

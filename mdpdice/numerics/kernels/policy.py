@@ -94,17 +94,6 @@ def switch(
 
 
 @njit
-def row_sizes(kind: Kinds, indptr: Ints, dst: Ints, decisions: Ints, policy: Ints, ptr: Ints) -> None:
-    """Where the rows of a policy start that `gather_rows` writes."""
-    one = np.uint64(1)
-    ptr[0] = 0
-    for k in range(len(decisions)):
-        to = np.uint64(dst[np.uint64(policy[decisions[k]])])
-        size = indptr[to + one] - indptr[to] if kind[to] == CHANCE else one
-        ptr[k + 1] = ptr[k] + np.int64(size)
-
-
-@njit
 def gather_rows(
     kind: Kinds, indptr: Ints, dst: Ints, weight: Floats, reward: Floats, decisions: Ints, policy: Ints,
     local: Ints, value: Floats, ptr: Ints, to: Ints, share: Floats, gain: Floats, scale: Floats,

@@ -126,6 +126,7 @@ CASES: dict[str, tuple[tuple, bool]] = {
     "stages of chance": (claim(AGAIN, *AGAIN_CLAIM), True),
     "policy of another stage": (claim(AGAIN, AGAIN_CLAIM[0][:1] + AGAIN_CLAIM[0][2:] * 2, *AGAIN_CLAIM[1:]), True),
     "policy that stops": (claim(AGAIN, AGAIN_CLAIM[0][:2] + AGAIN_CLAIM[0][1:2], *AGAIN_CLAIM[1:]), False),
+    "no second stage": (claim(CUT, [[-1, -1]], [[0, 0.5]], [[0, 0.5]]), False),
     "endless chance with a horizon": (
         claim(LOOPED, [[-1] * 3, [1, -1, -1]], [[0] * 3] * 2, [[0] * 3] * 2, rank=[2, 0, 0] * 2),
         False,
@@ -133,15 +134,27 @@ CASES: dict[str, tuple[tuple, bool]] = {
 }
 
 
-def says(case: str, large: types.ModuleType = checking_large) -> bool:
+STAGED = [case for case, (claimed, _) in CASES.items() if claimed[0].horizon is not None]
+
+
+def says(case: str, large: types.ModuleType = checking_large, *, apart: bool = False) -> bool:
     net, policy, bounds, arrays = CASES[case][0]
-    arrays = {**arrays, "rank": np.asarray(arrays["rank"], dtype=np.int64)}
-    return not large.verify_large(net, policy, bounds, Witness(**arrays))
+    witness = Witness(**{**arrays, "rank": np.asarray(arrays["rank"], dtype=np.int64)})
+    if not apart:
+        return not large.verify_large(net, policy, bounds, witness)
+    # The last stage is a block of its own.
+    blocks = [(policy[:-1], bounds[:-1]), (policy[-1:], bounds[-1:])]
+    return not large.verify_blocks(net, iter(blocks), witness)
 
 
 @pytest.mark.parametrize("case", CASES)
 def test_compiled_checker_is_right(case: str) -> None:
     assert says(case) is CASES[case][1]
+
+
+@pytest.mark.parametrize("case", STAGED)
+def test_compiled_checker_is_right_block_by_block(case: str) -> None:
+    assert says(case, apart=True) is CASES[case][1]
 
 
 # Groups are for the checker in numpy alone.
@@ -190,22 +203,29 @@ KERNEL: dict[str, tuple[str, str, int, str]] = {
     "rounding of nothing": ("0.0 if gain == 0.0 and factor == 1.0 else 4", "4", 0, "right choice"),
     "ranks of decisions": ("or rank[to] < rank[here_at + node]", "or True", 0, "idle loop below 0"),
     "options unchecked": ("if not bound >= value + slack:", "if False:", 0, "better option ignored"),
+    "stage before, of many": ("rows[k - 1], False", "rows[k], False", 0, "cut off after one decision"),
+    "always cut off": ("rows[k - 1], False, False", "rows[k - 1], False, True", 0, "worth of nothing"),
+    "one policy": ("policies[k]", "policies[0]", 0, "stages of chance"),
+    "one stage": ("range(len(rows))", "range(1)", 0, "policy that stops"),
+    "not the first": ("range(len(rows))", "range(1, len(rows))", 0, "one decision too many"),
     "chance ends": ("if ranked and not (low_falls and high_falls):", "if False:", 0, "endless chance with a horizon"),
 }
 
 LARGE: dict[str, tuple[str, str, int, str]] = {
     "discount of 1": ("problem.factor", "float(problem.discount)", 0, "patience for ever"),
-    "stage before": ("rows[max(k - 1, 0)]", "rows[k]", 0, "cut off after one decision"),
-    "never cut off": ("staged and k == 0,", "False,", 0, "cut off after one decision"),
-    "always cut off": ("staged and k == 0,", "staged,", 0, "worth of nothing"),
-    "no ranks": ("endless and k == 0", "False", 0, "endless chance with a horizon"),
-    "one policy": ("choices[k],", "choices[1],", 0, "stages of chance"),
-    "one stage": ("range(len(rows))", "range(1)", 0, "policy that stops"),
-    "not the first": ("range(len(rows))", "range(1, len(rows))", 0, "one decision too many"),
-    "infinite": ("np.isfinite(rows[k : k + at_once]).all()", "True", 0, "infinite bound"),
+    "never cut off": ("staged and first", "False", 0, "cut off after one decision"),
+    "no ranks": ("endless and first", "False", 0, "endless chance with a horizon"),
+    "infinite": ("np.isfinite(some).all()", "True", 0, "infinite bound"),
+    "stages left out": ("left -= len(rows)", "left = 0", 0, "no second stage"),
     "groups": ("(witness.group >= 0).any()", "False", 0, "group"),
     "bounds ignored": ("found == kernels.BOUNDS", "False", 0, "policy worth less"),
     "endless ignored": ("found == kernels.ENDLESS", "False", 0, "endless chance"),
+}
+
+BLOCKS: dict[str, tuple[str, str, int, str]] = {
+    "no stage before": ("some[0] if before is None else before", "some[0]", 0, "policy of another stage"),
+    "first stage before": ("some[-1].copy()", "some[0].copy()", 0, "stages of chance"),
+    "cut off again": ("staged and first", "staged", 0, "worth of nothing"),
 }
 
 
@@ -225,3 +245,10 @@ def test_mutated_caller_fails_its_case(name: str) -> None:
     text, replacement, at, case = LARGE[name]
     with np.errstate(all="ignore"):
         assert says(case, mutated(checking_large, text, replacement, at)) is not CASES[case][1]
+
+
+@pytest.mark.parametrize("name", BLOCKS)
+def test_mutated_caller_fails_its_case_block_by_block(name: str) -> None:
+    text, replacement, at, case = BLOCKS[name]
+    with np.errstate(all="ignore"):
+        assert says(case, mutated(checking_large, text, replacement, at), apart=True) is not CASES[case][1]

@@ -7,11 +7,11 @@ import math
 
 import numpy as np
 import pytest
+from helpers.knucklebones_arrays import Encoding, network
 
 from mdpdice import explore
 from mdpdice.errors import GameError, UnknownStateError
 from mdpdice.games.knucklebones import Facing, Knucklebones
-from mdpdice.games.knucklebones.encoding import Encoding, network
 from mdpdice.games.knucklebones.rules import sort_columns
 
 SMALL = [(1, 1), (1, 2), (2, 1), (1, 3), (3, 1)]

@@ -4,11 +4,12 @@ import itertools
 import random
 
 import pytest
+from helpers.knucklebones_arrays import all_columns
 
 from mdpdice import explore
 from mdpdice.errors import GameError, UnknownStateError
 from mdpdice.games.knucklebones import Facing, Knucklebones, Rolled
-from mdpdice.games.knucklebones.rules import all_columns, column_score, score
+from mdpdice.games.knucklebones.rules import column_score, score
 from mdpdice.looks import look_of
 from mdpdice.modelling.game import Chance, Decide, End, Go, PassTo
 

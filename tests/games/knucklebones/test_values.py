@@ -9,10 +9,10 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from helpers.knucklebones_arrays import network
 
 from mdpdice import Policy, Status, cross_check, evaluate, explore, solve
 from mdpdice.games.knucklebones import Facing, Knucklebones, Rolled
-from mdpdice.games.knucklebones.encoding import network
 from mdpdice.solvers.lookahead import Lookahead
 
 

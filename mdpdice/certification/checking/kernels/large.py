@@ -29,74 +29,79 @@ def tiny(whole):
 
 @njit
 def holds(
-    kind, indptr, dst, weight, reward, sign, step, discount, payoff, room, policy, here, before, rank, ranked,
+    kind, indptr, dst, weight, reward, sign, step, discount, payoff, room, policies, rows, before, rank, ranked,
     cut,
 ):  # fmt: skip
-    """Whether ``-here[:N] <= V_s <= V* <= here[N:]`` was shown: 0, or `BOUNDS`, or `ENDLESS` for the ranks.
+    """Whether ``-here[:N] <= V_s <= V* <= here[N:]`` was shown of all `rows`: 0, `BOUNDS`, or `ENDLESS` for the ranks.
 
     `room` is how far payoffs may be off, and `ranked` whether ranks have to fall, which they must where there is
-    no discount.  With a horizon decisions look at the bounds `before`, of one decision less, and where none is left
-    (`cut`) they end plays with 0; without one `before` is `here`.
+    no discount.  With a horizon there is a row for each stage, decisions look at the bounds `before`, of one decision
+    less, and where none is left (`cut`) they end plays with 0; without one `before` is the only row.  With a horizon
+    only chance needs ranks, which is the same at every stage: the one without decisions.
     """
     n = len(kind)
     one = np.uint64(1)
     other = np.uint64(n)
-    for i in range(n):
-        node = np.uint64(i)
-        first, last = indptr[node], indptr[node + one]
-        decides = kind[node] != END and kind[node] != CHANCE
-        if kind[node] == END or (cut and decides):
-            paid = 0.0 if decides else payoff[node]
-            if not (here[node] >= room[node] - paid and here[other + node] >= paid + room[node]):
-                return BOUNDS
-        elif kind[node] == CHANCE:
-            # Both sides at once: what they share is read once.
-            low, high, low_size, high_size, low_whole, high_whole, total = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-            low_falls, high_falls = False, False
-            for e in range(first, last):
-                p = weight[e]
-                near, far = dst[e], other + dst[e]
-                if sign[e] < 0:
-                    near, far = far, near
-                factor = discount if step[e] else 1.0
-                low += p * (factor * here[near] - reward[e])
-                high += p * (factor * here[far] + reward[e])
-                low_size += p * (factor * abs(here[near]) + abs(reward[e]))
-                high_size += p * (factor * abs(here[far]) + abs(reward[e]))
-                low_whole += abs(here[near]) + abs(reward[e])
-                high_whole += abs(here[far]) + abs(reward[e])
-                total += p
-                if ranked:
-                    ends = kind[dst[e]] == END or (cut and kind[dst[e]] != CHANCE)
-                    low_falls |= ends or rank[near] < rank[node]
-                    high_falls |= ends or rank[far] < rank[other + node]
-            slack = (2 * float(last - first) + 8) * ULP + abs(1.0 - total)
-            below = low + slack * (low_size + tiny(low_whole))
-            above = high + slack * (high_size + tiny(high_whole))
-            if not (here[node] >= below and here[other + node] >= above):
-                return BOUNDS
-            if ranked and not (low_falls and high_falls):
-                return ENDLESS
-        else:
-            for side in range(2):
-                view = 1.0 if side == 1 else -1.0
-                here_at, there_at = (other, np.uint64(0)) if side == 1 else (np.uint64(0), other)
-                bound = here[here_at + node]
-                begin, end = first, last
-                if (kind[node] == MAX) == (side == 0):
-                    if not np.int64(first) <= policy[node] < np.int64(last):
-                        return BOUNDS
-                    begin = np.uint64(policy[node])
-                    end = begin + one
-                for e in range(begin, end):
-                    to = (here_at if sign[e] > 0 else there_at) + dst[e]
-                    gain = view * reward[e]
+    for k in range(len(rows)):
+        policy, here = policies[k], rows[k]
+        if k > 0:
+            before, ranked, cut = rows[k - 1], False, False
+        for i in range(n):
+            node = np.uint64(i)
+            first, last = indptr[node], indptr[node + one]
+            decides = kind[node] != END and kind[node] != CHANCE
+            if kind[node] == END or (cut and decides):
+                paid = 0.0 if decides else payoff[node]
+                if not (here[node] >= room[node] - paid and here[other + node] >= paid + room[node]):
+                    return BOUNDS
+            elif kind[node] == CHANCE:
+                # Both sides at once: what they share is read once.
+                low, high, low_size, high_size, low_whole, high_whole, total = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+                low_falls, high_falls = False, False
+                for e in range(first, last):
+                    p = weight[e]
+                    near, far = dst[e], other + dst[e]
+                    if sign[e] < 0:
+                        near, far = far, near
                     factor = discount if step[e] else 1.0
-                    value = gain + factor * before[to]
-                    size = abs(gain) + factor * abs(before[to]) + tiny(abs(gain) + abs(before[to]))
-                    slack = 0.0 if gain == 0.0 and factor == 1.0 else 4 * ULP * size
-                    if not bound >= value + slack:
-                        return BOUNDS
-                    if ranked and not (kind[dst[e]] == END or rank[to] < rank[here_at + node]):
-                        return ENDLESS
+                    low += p * (factor * here[near] - reward[e])
+                    high += p * (factor * here[far] + reward[e])
+                    low_size += p * (factor * abs(here[near]) + abs(reward[e]))
+                    high_size += p * (factor * abs(here[far]) + abs(reward[e]))
+                    low_whole += abs(here[near]) + abs(reward[e])
+                    high_whole += abs(here[far]) + abs(reward[e])
+                    total += p
+                    if ranked:
+                        ends = kind[dst[e]] == END or (cut and kind[dst[e]] != CHANCE)
+                        low_falls |= ends or rank[near] < rank[node]
+                        high_falls |= ends or rank[far] < rank[other + node]
+                slack = (2 * float(last - first) + 8) * ULP + abs(1.0 - total)
+                below = low + slack * (low_size + tiny(low_whole))
+                above = high + slack * (high_size + tiny(high_whole))
+                if not (here[node] >= below and here[other + node] >= above):
+                    return BOUNDS
+                if ranked and not (low_falls and high_falls):
+                    return ENDLESS
+            else:
+                for side in range(2):
+                    view = 1.0 if side == 1 else -1.0
+                    here_at, there_at = (other, np.uint64(0)) if side == 1 else (np.uint64(0), other)
+                    bound = here[here_at + node]
+                    begin, end = first, last
+                    if (kind[node] == MAX) == (side == 0):
+                        if not np.int64(first) <= policy[node] < np.int64(last):
+                            return BOUNDS
+                        begin = np.uint64(policy[node])
+                        end = begin + one
+                    for e in range(begin, end):
+                        to = (here_at if sign[e] > 0 else there_at) + dst[e]
+                        gain = view * reward[e]
+                        factor = discount if step[e] else 1.0
+                        value = gain + factor * before[to]
+                        size = abs(gain) + factor * abs(before[to]) + tiny(abs(gain) + abs(before[to]))
+                        slack = 0.0 if gain == 0.0 and factor == 1.0 else 4 * ULP * size
+                        if not bound >= value + slack:
+                            return BOUNDS
+                        if ranked and not (kind[dst[e]] == END or rank[to] < rank[here_at + node]):
+                            return ENDLESS
     return 0

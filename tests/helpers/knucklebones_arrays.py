@@ -5,13 +5,15 @@ pairs with two rows, 3067 with three).  A position is a multiset of `columns` pa
 the columns does not matter: with :math:`p_0 \le p_1 \le \dots` its rank is :math:`\sum_i \binom{p_i + i}{i + 1}`,
 which numbers the multisets from 0 on without a gap.
 
-`network` gives what exploring `Knucklebones` state by state gives, numbered in another way.  What may
+`network` gives what exploring `Knucklebones` state by state gives, numbered in another way, for larger boards
+and as an independent check.  What may
 follow a position is looked up in tables by pair and die, for all positions at once; where the play can
 get to from empty boards is found in rounds.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator, Sequence
 from typing import Any, overload
@@ -23,9 +25,14 @@ from numpy.typing import NDArray
 from mdpdice import Kind, Network
 from mdpdice.errors import GameError, UnknownStateError
 from mdpdice.games.knucklebones.game import Facing, Knucklebones, Rolled, State
-from mdpdice.games.knucklebones.rules import FACES, Board, all_columns, column_score, place, remove
+from mdpdice.games.knucklebones.rules import FACES, Board, Column, column_score, place, remove
 
 _CHUNK = 1 << 18
+
+
+def all_columns(rows: int) -> list[Column]:
+    """List every column of at most `rows` dice, shorter ones first."""
+    return [column for count in range(rows + 1) for column in itertools.combinations_with_replacement(FACES, count)]
 
 
 @attrs.frozen(eq=False, slots=False)
