@@ -72,7 +72,7 @@ play: $(VENV)/.installed
 bench: $(VENV)/.installed
 	$(BIN)/python -m venv $(BENCH)
 	$(BENCH)/bin/python -m pip install -qq --editable '.[peers]' || $(BENCH)/bin/python -m pip install -qq --editable .
-	@failed=; for script in first exploration strategies sweeps games flat; do echo "== $$script"; \
+	@failed=; for script in first exploration strategies sweeps games flat averages; do echo "== $$script"; \
 	    $(BENCH)/bin/python benchmarks/$$script.py || failed="$$failed $$script"; done; \
 	    [ -z "$$failed" ] || { echo "goals not met:$$failed" >&2; exit 1; }
 

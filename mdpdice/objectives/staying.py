@@ -25,7 +25,7 @@ from mdpdice.objectives.reductions import towards
 
 DISCOUNT = Fraction(9, 10)
 """Discount, per edge, of what is gained on a gain."""
-SETTLING, CLOSE = 32, 1e-11
+SETTLING, CLOSE = 16, 1e-11
 """Steps of a chain, then it is looked where plays mostly are; relative difference of averages taken for equal."""
 
 

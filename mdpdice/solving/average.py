@@ -131,7 +131,7 @@ def _told(found: Solution, staying: Staying, gains: Gains, keeping: Ints, epsilo
         # Where every state has one average, an action is worth it less what it costs once.
         cost = sign * np.where(network.decides[network.source], staying.rewards(gains.gain, gains.bias), 0)
         cost[keeping[network.decides]] *= 0
-        reward, fractions = split_exact(len(cost), dict(enumerate(cost.tolist())))
+        reward, fractions = split_exact(len(cost), dict(enumerate(cost.tolist()))) if exact else (cost, {})
         network, choice = attrs.evolve(network, reward=reward, exact_rewards=fractions), keeping
         bias = sign * (gains.bias[network.state_node] - gains.bias[network.start])
         details["bias"] = bias if exact else bias.astype(np.float64)
