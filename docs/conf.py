@@ -87,7 +87,10 @@ trim_doctest_flags = True
 # The -n of the build finds cross-references that lead nowhere.  Types in signatures that belong to
 # other projects cannot lead anywhere without a network, and type variables have no page.
 nitpick_ignore_regex = [
-    (r"py:.*", r"(attrs?|click|collections|contextlib|decimal|enum|fractions|networkx|nx|np|npt|numpy|scipy)\..*"),
+    (
+        r"py:.*",
+        r"(attrs?|click|collections|contextlib|decimal|enum|fractions|importlib|networkx|nx|np|npt|numpy|scipy)\..*",
+    ),
     (r"py:.*", r"(concurrent|highspy|matplotlib|os|pandas|pathlib|pd|pulp|random|threading|types|typing|t)\..*"),
     (r"py:class", r"array(\.array)?|mdpdice\.backend\.Solve"),  # array.array, a type variable
     (r"py:class", r"[A-Z]\w*"),  # an alias in a signature; pages write mdpdice.Name

@@ -19,20 +19,7 @@ def whole(
     unit: str = "points",
     converter: Callable[[Any], Any] = int,
 ) -> Any:
-    """Return the field of a number of points, or of something else."""
-    check = in_range(most, least=least, unit=unit)
-    return attrs.field(default=default, converter=converter, validator=check, metadata={"help": help_text})
-
-
-def choice(default: str, *others: str, help_text: str) -> Any:
-    """Return the field of one of a few words."""
-    return attrs.field(default=default, validator=one_of(default, *others), metadata={"help": help_text})
-
-
-def in_range(
-    most: int, *, least: int = 1, unit: str = "points"
-) -> Callable[[Any, attrs.Attribute[Any], int | str | None], None]:
-    """Validate a number of points, or of something else; None is left to the converter."""
+    """Return the field of a number of points, or of something else; None is left to the converter."""
 
     def check(_: Any, attribute: attrs.Attribute[Any], number: int | str | None) -> None:
         name = attribute.name
@@ -42,22 +29,22 @@ def in_range(
             msg = f"{name}={number}: write a number of {unit} from {least:,} to {most:,}"
             raise GameError(msg, value=number, limit=least if number < least else most)
 
-    return check
+    return attrs.field(default=default, converter=converter, validator=check, metadata={"help": help_text})
 
 
 def none_or_int(number: int | str | None) -> Any:
-    """Convert ``"none"`` and digits; `in_range` refuses any other text."""
+    """Convert ``"none"`` and digits; `whole` refuses any other text."""
     if not isinstance(number, str):
         return number
     text = number.strip()
     return None if text.casefold() == "none" else int(text) if text.isdecimal() else number
 
 
-def one_of(*choices: str) -> Callable[[Any, attrs.Attribute[Any], Any], None]:
-    """Validate one of a few words."""
+def choice(*words: str, help_text: str) -> Any:
+    """Return the field of one of a few words, by default the first."""
 
     def check(_: Any, attribute: attrs.Attribute[Any], value: Any) -> None:
-        if value not in choices:
-            raise GameError(f"{attribute.name}={value!r}: choose one of {', '.join(choices)}", value=value)
+        if value not in words:
+            raise GameError(f"{attribute.name}={value!r}: choose one of {', '.join(words)}", value=value)
 
-    return check
+    return attrs.field(default=words[0], validator=check, metadata={"help": help_text})

@@ -41,12 +41,15 @@ if TYPE_CHECKING:
         go as go,
         pass_to as pass_to,
         roll as roll,
+        uncertain as uncertain,
         when as when,
     )
     from mdpdice.modelling.race import race as race
+    from mdpdice.modelling.repeated import repeated as repeated
     from mdpdice.modelling.tables import Table as Table, Thresholds as Thresholds
     from mdpdice.networks.network import Kind as Kind, Network as Network
     from mdpdice.objectives.objective import (
+        AverageReward as AverageReward,
         Discounted as Discounted,
         Horizon as Horizon,
         Objective as Objective,
@@ -56,6 +59,7 @@ if TYPE_CHECKING:
         Total as Total,
         UntilReward as UntilReward,
         Utility as Utility,
+        Win as Win,
     )
     from mdpdice.objectives.risk import CVaR as CVaR, Quantile as Quantile
     from mdpdice.policies.distribution import Outcomes as Outcomes, outcomes as outcomes
@@ -84,7 +88,7 @@ else:
         "mdpdice.modelling.expressions": ("Expr", "least", "most", "table"),
         "mdpdice.modelling.game": (
             *("ClassicMDP", "Edge", "Game", "Node", "Option"),
-            *("chance", "decide", "end", "go", "pass_to", "roll", "when"),
+            *("chance", "decide", "end", "go", "pass_to", "roll", "uncertain", "when"),
         ),
         "mdpdice.modelling.race": ("race",),
         "mdpdice.formats.gymnasium_toy_text": ("to_gymnasium",),
@@ -93,10 +97,11 @@ else:
         "mdpdice.lattices.lattice": ("Lattice",),
         "mdpdice.networks.network": ("Kind", "Network"),
         "mdpdice.objectives.objective": (
-            *("Discounted", "Horizon", "Objective", "PayoffAtLeast", "PayoffAtMost"),
-            *("Reach", "Total", "UntilReward", "Utility"),
+            *("AverageReward", "Discounted", "Horizon", "Objective", "PayoffAtLeast", "PayoffAtMost"),
+            *("Reach", "Total", "UntilReward", "Utility", "Win"),
         ),
         "mdpdice.objectives.risk": ("CVaR", "Quantile"),
+        "mdpdice.modelling.repeated": ("repeated",),
         "mdpdice.answers.policy": ("Policy",),
         "mdpdice.policies.simulation": ("Simulation", "simulate"),
         "mdpdice.answers.solution": ("Solution", "Status"),

@@ -1,11 +1,9 @@
 """Sealed archives of arrays: how networks, policies and solutions are kept in files.
 
-A file is an ``.npz`` archive without compression, so `numpy.load` reads it too.  The
-comment at its end is the SHA-256 of everything before it, so any flipped bit and any
-truncation is found before a byte is interpreted.  Whoever wrote a file on purpose can
-make the hash right, so nothing in it is trusted either: no pickle, nothing is
-decompressed, every length is compared with the size of the file before memory is
-taken.  What the numbers mean is for the reader to check.
+A file is an ``.npz`` archive without compression, so `numpy.load` reads it too.  The comment at its end is the SHA-256
+of everything before it, so any flipped bit and any truncation is found before a byte is interpreted.  Whoever wrote a
+file on purpose can make the hash right, so nothing in it is trusted either: no pickle, nothing is decompressed, every
+length is compared with the size of the file before memory is taken.  What the numbers mean is for the reader to check.
 
 A file is replaced at once or not at all.
 """

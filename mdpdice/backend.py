@@ -1,11 +1,9 @@
 """What a solver is, how it is found, and what it hands back.
 
-A solver is a frozen attrs class whose fields are its parameters.  It gets one
-canonical `Network` (maximise, zero-sum, objective already lowered) and proposes
-a `Candidate`; it never decides whether its answer is right.
+A solver is a frozen attrs class whose fields are its parameters.  It gets one canonical `Network` (maximise, zero-sum,
+objective already lowered) and proposes a `Candidate`; it never decides whether its answer is right.
 
-Solvers are found through the entry-point group ``mdpdice.solvers``, the
-built-in ones too, and loaded on first use.
+Solvers are found through the entry-point group ``mdpdice.solvers``, the built-in ones too, and loaded on first use.
 """
 
 from __future__ import annotations
@@ -154,11 +152,9 @@ class Candidate:
     Parameters
     ----------
     value : ndarray of float64, shape (N,), or (horizon + 1, N) with a horizon
-        Claimed optimal value of every node, in payoff units.  Row ``k`` holds
-        the values with ``k`` decisions left.
+        Claimed optimal value of every node, in payoff units.  Row ``k`` holds the values with ``k`` decisions left.
     policy : ndarray of int64, the same shape
-        Chosen edge at decision nodes (an index into `Network.dst`), -1 elsewhere
-        and in row 0.
+        Chosen edge at decision nodes (an index into `Network.dst`), -1 elsewhere and in row 0.
     iterations : int
         Sweeps, pivots or whatever the solver counts.
     details : mapping
@@ -258,8 +254,7 @@ class Searched:
 class GameSolver(Solver, Protocol):
     """The protocol of a solver that takes the game itself, where that is too large to explore.
 
-    Its answers are estimates, so it is asked by name only.  Its `solve` raises
-    `UnsupportedError`.
+    Its answers are estimates, so it is asked by name only.  Its `solve` raises `UnsupportedError`.
     """
 
     def search(self, game: Game[Any, Any], run: Run) -> Searched:

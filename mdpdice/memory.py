@@ -19,10 +19,11 @@ def available_bytes() -> int:
     try:
         import resource
 
-        soft, _ = resource.getrlimit(resource.RLIMIT_AS)
-        if soft != resource.RLIM_INFINITY:
-            # This limit counts what is reserved, too.
-            limits.append(soft - _statm(0))
+        # The first of these limits counts what is reserved, too, and the second one no files.
+        for kind, field in ((resource.RLIMIT_AS, 0), (resource.RLIMIT_DATA, 5)):
+            soft, _ = resource.getrlimit(kind)
+            if soft != resource.RLIM_INFINITY:
+                limits.append(soft - _statm(field))
     except ImportError:  # not on Windows
         pass
     return max(0, min(limits, default=_UNKNOWN))

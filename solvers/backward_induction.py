@@ -75,7 +75,7 @@ def _stages(problem: Network, horizon: int, run: Run) -> Candidate:
         run.check()
         after = min(first + at_once, horizon + 1)
         if problem.n_nodes < CHUNK:
-            kernels.backup_stages(*operator.edges, unsigned(decisions), unsigned(chance), value, policy, first, after)
+            kernels.backup_stages(operator.rows, unsigned(decisions), unsigned(chance), value, policy, first, after)
         else:
             if first > 0:
                 _sweep(operator, decisions, value[first - 1], value[first], policy[first], run)
@@ -93,7 +93,7 @@ def _sweep(
     for first in range(0, len(nodes), CHUNK):
         run.check()
         these = nodes[first : first + CHUNK]
-        kernels.backup(*operator.edges, unsigned(these), source, value, policy)
+        kernels.backup(operator.rows, unsigned(these), source, value, policy)
         if keep:
             run.step(_rows, value, policy, these)
         run.tell("solve", nodes=min(first + CHUNK, len(nodes)), of=len(nodes))

@@ -47,12 +47,9 @@ from mdpdice.games.farkle.states import Choose, Ready, State
 class BankingBound:
     """Where a turn may end."""
 
-    points: Fraction | None
-    """From that many points at risk on, only sets that never bust are rolled; None if the value is infinite."""
-    dice: DiceLeft
-    """The set of dice that needs the bound; if the value is infinite, a set that can be rolled for ever."""
-    sure: frozenset[DiceLeft]
-    """The sets that never bust."""
+    points: Fraction | None  # with these at risk, or more, only `sure` sets are rolled; None: the value is infinite
+    dice: DiceLeft  # the set that needs the bound; if the value is infinite, one that can be rolled for ever
+    sure: frozenset[DiceLeft]  # the sets that never bust
 
 
 def banking_bound(book: MenuBook) -> BankingBound:
@@ -116,5 +113,6 @@ def _sure_gains(sure: Mapping[DiceLeft, Rolls]) -> dict[DiceLeft, Fraction]:
         on = [(keep, go(Ready(keep.dice), reward=keep.points)) for keep in state.menu.keeps if keep.dice in sure]
         return decide([("bank", end(state.menu.best)), *on])
 
-    solution = solve(Game.of(start="any set", node=node), solver="exact")
+    start: State | str = "any set"
+    solution = solve(Game.of(start=start, node=node), solver="exact")
     return {dice: Fraction(solution.exact(Ready(dice))) for dice in sure}

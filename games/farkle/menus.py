@@ -126,12 +126,9 @@ class MenuBook:
 
     rules: Rules
     kinds: tuple[Die, ...]
-    full: tuple[int, ...]
-    """How many there are of each kind."""
-    keep_all: bool = True
-    """Whether a selection of all dice may be kept, to roll all again (hot dice); it can be banked in any case."""
-    misread: tuple[int, ...] | None = None
-    """What a defective decoder takes the symbols for when it looks for ways to roll on; banking reads the true ones."""
+    full: tuple[int, ...]  # how many there are of each kind
+    keep_all: bool = True  # whether all dice may be kept, to roll all again (hot dice); they can always be banked
+    misread: tuple[int, ...] | None = None  # what a defective decoder takes the symbols for in ways to roll on
     _cache: dict[DiceLeft, Rolls] = attrs.field(init=False, factory=dict, repr=False)
 
     def name(self, kind: Die) -> str:
@@ -260,10 +257,8 @@ class MenuBook:
 class _Offers:
     """What some rolls of the same dice offer."""
 
-    keys: Ints
-    """Best points, then points of selections, 0 where there is none: int32 of shape (rolls, 1 + selections)."""
-    owners: list[DiceLeft]
-    """The dice to roll next, for every column of `keys` but the first."""
+    keys: Ints  # best points, then points of selections, 0 where there is none: shape (rolls, 1 + selections)
+    owners: list[DiceLeft]  # the dice to roll next, for every column of `keys` but the first
 
     def menus(self, rolls: npt.NDArray[np.int64]) -> list[Menu]:
         """Menus of some of the rolls."""

@@ -1,22 +1,8 @@
-r"""Farkle for two: who is first to bank the target?
+"""Farkle for two: who is first to bank the target?
 
 Two players take turns (`mdpdice.games.farkle.game`); what a turn banks is added to a player's score, and the first
-who banks a total at or above the target has won.  The scores of the player to move and of the other, and the points
-of this turn, are counters `i`, `j` and `k`.  With `D` for the dice to roll and `m` for what a roll offers, the chance
-to win is
-
-.. math::
-
-   P(D, i, j, k) &= \sum_m P_D(m) \, P(m, i, j, k), \qquad
-   P(\text{bust}, i, j, k) = 1 - P(D_{all}, j, i, 0), \\
-   P(m, i, j, k) &= \max\bigl(1 - P(D_{all}, j, i + k + b(m), 0), \;
-       \max_{(s, D') \in m} P(D', i, j, k + s)\bigr),
-
-where banking the best points `b(m)` wins if they suffice, and rolling on is offered only below the target.  A bust
-leads back to the same scores, so the equations are cyclic; the sum of the scores never falls.
-
-Where the two roll different dice, a position also tells whose turn it is: `P` is one function for each of
-the players, and the value of the other one's turn is that of the other one's function.
+who banks a total at or above the target has won.  The scores and the points of this turn are counters; the equations
+stand in ``docs/farkle.md``.  Where the two roll different dice, a position also tells whose turn it is.
 """
 
 from __future__ import annotations

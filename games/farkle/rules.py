@@ -149,6 +149,19 @@ class Rules:
             raise GameError(f"{sum(counts)} dice are more than {MAX_DICE}", value=sum(counts), limit=MAX_DICE)
         return self.scores(counts[-1]).get(pack(counts), 0)
 
+    def selections(self, symbols: Iterable[int]) -> dict[Counts, int]:
+        """Return the points of every legal selection out of a roll, by count vector.
+
+        Examples
+        --------
+        >>> from mdpdice.games.farkle.rules import KCD
+        >>> KCD.selections([1, 5, 3])
+        {(1, 0, 0, 0, 0, 0, 0): 100, (0, 0, 0, 0, 1, 0, 0): 50, (1, 0, 0, 0, 1, 0, 0): 150}
+        """
+        roll = counts_of(symbols)
+        found = ((unpack(code), points) for code, points in self.scores(roll[-1]).items())
+        return {counts: points for counts, points in found if all(map(int.__le__, counts, roll))}
+
 
 def _meanings(pattern: str) -> Iterator[list[int]]:
     """Give the faces that a pattern stands for, in every way its letters can be read."""

@@ -287,13 +287,10 @@ def _moves(turn: ThresholdTurn, vector: Vector, *, monotone: bool) -> Iterator[I
 class Gap:
     """What the best monotone vector that was found loses against the optimal policy."""
 
-    optimal: float
-    """The optimal expected score, certified."""
-    vector: Vector
-    """The thresholds of the optimal policy."""
+    optimal: float  # the optimal expected score, certified
+    vector: Vector  # the thresholds of the optimal policy
     monotone: Found
-    bound: float
-    """No monotone vector is worth more than this."""
+    bound: float  # no monotone vector is worth more than this
 
     @property
     def loss(self) -> float:

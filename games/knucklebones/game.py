@@ -1,28 +1,13 @@
-r"""Knucklebones, the dice game of *Cult of the Lamb* [1]_, for two players.
+"""Knucklebones, the dice game of *Cult of the Lamb* [1]_, for two players.
 
-Each player has a board of columns with room for some dice (3 x 3 in the game).  In turn
-they roll a die and place it in a column of their own board that has room; every die of that
-value in the facing column of the opponent is taken off, by the last die of the game too.  The
-game is over when one of the boards is full, and the larger score wins: `n` dice of value `v`
-in one column count :math:`v n^2`.
+Each player has a board of columns with room for some dice (3 x 3 in the game).  In turn they roll a die and place it
+in a column of their own board that has room; every die of that value in the facing column of the opponent is taken off,
+by the last die of the game too.  The game is over when one of the boards is full, and the larger score wins: `n` dice
+of value `v` in one column count ``v * n**2``.  The equation stands in ``docs/games/knucklebones.md``.
 
-With :math:`(m, t)` the boards of the player to roll and of the other, and
-:math:`(m, t)_{d, c}` the boards after a `d` was placed in column `c`,
-
-.. math::
-
-   V(m, t) = \tfrac16 \sum_{d=1}^{6} \max_c
-       \begin{cases} u(m', t') & m' \text{ is full} \\ -V(t', m') & \text{else} \end{cases}
-   \qquad (m', t') = (m, t)_{d, c} ,
-
-where :math:`u` is 1, 0 or -1 for a win, a draw or a loss, so the value is P(win) - P(loss) of
-the player to roll.  Dice are taken off, so boards come back and the equations are cyclic: a
-program that recurses to the end of the game need not get there.  Every turn has a positive
-chance to bring the end nearer, and the game ends with probability one.
-
-Boards of one column are worth little thought and those of 3 x 3 cannot be solved, with 4.8
-thousand million positions up to the order of columns.  For these there is an estimate for the
-solver `mdpdice.solvers.lookahead`; it is that of a public program [2]_.
+Dice are taken off, so boards come back and the equations are cyclic; but every turn has a positive chance to bring the
+end nearer, and the game ends with probability one.  Boards of 3 x 3 have 4.8 thousand million positions up to the order
+of columns.  For these there is an estimate, that of a public program [2]_, for the solver `mdpdice.solvers.lookahead`.
 
 References
 ----------

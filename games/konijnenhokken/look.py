@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import abc
+import functools
 from typing import Any
 
 from mdpdice import At, Solution, Table
@@ -61,19 +62,23 @@ class _Field(Look[Any], abc.ABC):
         if action == "roll":
             left = self.left(state)
             return Act(f"roll {left} dice" if left > 1 else "roll the last die")
-        cages = range(state.c + 2, state.c + 2 + action.cages)
-        roll = self.roll(state, seen)
-        lying, places = list(roll), []
-        for face in (*(1,) * action.ones, *(2,) * action.twos, *cages):
-            places.append(lying.index(face))
-            lying[places[-1]] = 0
-        rabbits = said(Rolled(roll), places[: action.ones + action.twos])
-        words = f"take {rabbits}{''.join(f', cage x{factor}' for factor in cages)}"
-        return Act(words, ("roll", (tuple(places),)))
+        return _taken(self.roll(state, seen), state.c, *action)
 
     def heard(self, state: Any, outcome: Any, seen: Rolled | None, *, lost: bool) -> Text:
         shown = "" if seen is None else str(seen)
         return f"{shown}: no rabbit, the turn is lost" if outcome is None else shown
+
+
+@functools.cache
+def _taken(roll: tuple[int, ...], c: int, ones: int, twos: int, more: int) -> Act:
+    cages = range(c + 2, c + 2 + more)
+    lying, places = list(roll), []
+    for face in (*(1,) * ones, *(2,) * twos, *cages):
+        places.append(lying.index(face))
+        lying[places[-1]] = 0
+    rabbits = said(Rolled(roll), places[: ones + twos])
+    words = f"take {rabbits}{''.join(f', cage x{factor}' for factor in cages)}"
+    return Act(words, ("roll", (tuple(places),)))
 
 
 class KonijnenhokkenLook(_Field, of=Konijnenhokken):

@@ -1,23 +1,9 @@
-r"""Konijnenhokken for two: who is first to collect the target?
+"""Konijnenhokken for two: who is first to collect the target?
 
-Two players take turns (`mdpdice.games.konijnenhokken.game`); what a turn collects is added to a
-player's score, and the first who collects a total at or above the target, in their own turn, has
-won.  Both play for the chance to win.
-
-The scores of the player to move and of the other, and the points banked in earlier runs of this
-turn, are counters `i`, `j` and `t`; the field :math:`f = (r_1, r_2, c)` and what a roll offers, `m`, are the
-states.  A field is worth :math:`p(f) = (r_1 + 2 r_2)(1 + c)` points, and wins as soon as
-:math:`i + t + p(f)` reaches the target, since the player can stop there.  Before, with `D` dice left,
-
-.. math::
-
-   P(f, i, j, t) &= \max\bigl(1 - P(\emptyset, j, i + t + p(f), 0), \;
-       \sum_m P_{D, c}(m) \, P(f, m, i, j, t)\bigr), \\
-   P(f, m, i, j, t) &= \max_{a \in m} P(f + a, i, j, t), \qquad
-   P(\text{lost}) = 1 - P(\emptyset, j, i, 0),
-
-where a full field is an empty one with its points added to `t`.  A turn begins with a roll.  A lost
-turn leads back to the same scores, so the equations are cyclic; the sum of the scores never falls.
+Two players take turns (`mdpdice.games.konijnenhokken.game`); what a turn collects is added to a player's score, and the
+first who collects a total at or above the target, in their own turn, has won.  The scores and the points banked in
+earlier runs of this turn are counters; the field and what a roll offers are the states.  The equations stand in
+``docs/games/konijnenhokken.md``.  A field wins as soon as its points suffice, since the player can stop there.
 """
 
 from __future__ import annotations

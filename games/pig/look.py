@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
 from typing import Any
 
 from mdpdice import Solution, Table
 from mdpdice.games.pig.holding import read_hold_at
 from mdpdice.games.pig.race import HoldRow, Race, hold_table, position
-from mdpdice.games.pig.turn import HOLD, Action, PigTurn, hold_from
+from mdpdice.games.pig.turn import HOLD, PigTurn, hold_from
 from mdpdice.games.races import standing
 from mdpdice.looks import Act, Goal, Look, NamedPolicy, Part, Rolled, Score, Text
 
@@ -67,11 +66,11 @@ class RaceLook(Look[Race], of=Race):
         some = range(0, self.game.goal, max(1, self.game.goal // 10))
         rows: dict[tuple[int, int], int | None] = {}
         for mine, theirs in itertools.product(some, some):
-            # The first range, of scores that can come about: what follows it is not asked for.
-            for turn, action in self._actions(solution, mine, theirs):
-                rows[mine, theirs] = turn if action == "hold" else None
-                if action == "hold":
-                    break
+            turns = [turn for turn in range(self.game.goal - mine) if solution.reaches(position(mine, theirs, turn))]
+            if turns:
+                # The first range, of scores that can come about: what follows it is not asked for.
+                held = (turn for turn in turns if solution.action(position(mine, theirs, turn)) == "hold")
+                rows[mine, theirs] = next(held, None)
         lines = [
             "hold when the turn has this many points or a few more (-: roll until the goal is reached):",
             "mine, down; theirs, across" + "".join(f"{theirs:>5}" for theirs in some),
@@ -81,12 +80,6 @@ class RaceLook(Look[Race], of=Race):
             shown = "".join(f"{'-' if cell is None else cell:>5}" for cell in cells)
             lines.append(f"{mine:>26}{shown}".rstrip())
         return lines
-
-    def _actions(self, solution: Solution, mine: int, theirs: int) -> Iterator[tuple[int, Action]]:
-        for turn in range(self.game.goal - mine):
-            # Nobody comes to every number of points.
-            if solution.reaches(where := position(mine, theirs, turn)):
-                yield turn, solution.action(where)
 
     def tables(self, solution: Solution | None) -> list[Table]:
         """Points of a turn with which to hold, for all scores."""

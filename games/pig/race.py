@@ -61,10 +61,10 @@ def hold_table(solution: Solution) -> list[HoldRow]:
     solution.value()  # raises unless it was proved
     states = sorted(cast("list[Position]", solution.network.states), key=_points)
     rows = []
-    for scores, group in itertools.groupby(states, key=lambda state: _points(state)[:2]):
+    for (mine, theirs), group in itertools.groupby(states, key=lambda state: _points(state)[:2]):
         ranges = [list(same) for action, same in itertools.groupby(group, key=solution.action) if action == "hold"]
         held = [[state.counters["turn"] for state in same] for same in ranges]
-        rows += [HoldRow(*scores, turns[0], turns[-1]) for turns in held] or [HoldRow(*scores, None, None)]
+        rows += [HoldRow(mine, theirs, turns[0], turns[-1]) for turns in held] or [HoldRow(mine, theirs, None, None)]
     return rows
 
 

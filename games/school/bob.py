@@ -1,27 +1,12 @@
-r"""Bob the Dice Master: the rule by which a public program plays School.
+"""Bob the Dice Master: the rule by which a public program plays School.
 
-Bob gives every decision a *profit*.  With :math:`a_c` for the average score of a combination
-(`mdpdice.games.school.averages`) and :math:`s_c` for what the roll scores in it, twice that on the
-first roll unless it is a grade,
+Bob gives every decision a *profit*: the score of a combination less its average (`mdpdice.games.school.averages`),
+minus the average for crossing it out, which Bob does only where the roll does not fit, and for a reroll the expected
+profit of the best decision on the next roll.  The equations stand in ``docs/games/school.md``.
 
-* to score a combination is worth :math:`s_c - a_c`,
-* to cross it out :math:`-a_c`, and he crosses out only what the roll does not fit,
-* to reroll is worth the expected profit of the best decision on the next roll.
-
-With `k` rerolls left, over the open combinations and all dice that may be held,
-
-.. math::
-
-   p_0(r) = \max_{c} \, (s_c(r) - a_c), \qquad
-   p_k(r) = \max\bigl(\max_{c} \, (s_{c, k}(r) - a_c), \;
-            \max_{h \subsetneq r} \sum_{r'} P(h \to r') \, p_{k-1}(r')\bigr).
-
-So he plays one turn the best way if :math:`a_c` is what a combination costs, whichever others are
-open.  What it costs in truth is the difference between the values of the game with and without it.
-
-Decisions with the same profit: like the program he rerolls rather than stops, and takes the first
-of equal combinations and the first of equal rerolls, in its order.  The program compares
-floats, so that rounding decides there; here they are equal when they are equal.
+Decisions with the same profit: like the program Bob rerolls rather than stops, and takes the first of equal
+combinations and the first of equal rerolls, in its order.  The program compares floats, so that rounding decides there;
+here they are equal when they are equal.
 
 References
 ----------

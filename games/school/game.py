@@ -1,22 +1,11 @@
-r"""The whole solitaire game of School: 15 turns, one for every combination.
+"""The whole solitaire game of School: 15 turns, one for every combination.
 
 A state is the set of combinations that are used, which are *flags* beside the states of one turn
-(`mdpdice.games.school.turn`).  With `U` for that set, `r` for a roll and `k` rerolls left,
+(`mdpdice.games.school.turn`); the equation stands in ``docs/games/school.md``.  While more than three grades are open a
+turn ends with a grade: nine other combinations wait for the first three grades.
 
-.. math::
-
-   V(U, r, k) = \max \begin{cases}
-      s_{c, k}(r) + V(U \cup \{c\}) & \text{score } c \notin U, \text{ if the roll fits,} \\
-      V(U \cup \{c\}) & \text{cross out } c \notin U, \text{ if it is not a grade,} \\
-      \sum_{r'} P(h \to r') \, V(U, r', k - 1) & \text{hold } h \subsetneq r, \text{ if } k > 0,
-   \end{cases}
-
-where `V(U)` is the value before the first roll of a turn, and 0 when all are used.  While more than
-three grades are open a turn ends with a grade: nine other combinations wait for the first three
-grades.
-
-The value with the rules of the public program (github.com/egeorg/BobTheDiceMaster) is
-132.339610477; Bob, who plays by its rule of thumb (`mdpdice.games.school.bob`), gets 127.733620282.
+The value with the rules of the public program (github.com/egeorg/BobTheDiceMaster) is 132.339610477; Bob, who plays by
+its rule of thumb (`mdpdice.games.school.bob`), gets 127.733620282.
 """
 
 from __future__ import annotations

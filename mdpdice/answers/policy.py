@@ -301,7 +301,8 @@ def _check(policy: Policy) -> None:
         raise GameError(msg)
     rows = choice[1:] if policy.staged else choice
     inside = (net.indptr[:-1] <= rows) & (rows < net.indptr[1:])
-    wrong = np.where(net.decides, ~inside, rows != -1)
+    # A function of the state says nothing about nature, which `induce` asks for.
+    wrong = np.where(net.decides & ~(net.nature & (rows == -1)), ~inside, rows != -1)
     if wrong.any():
         node = int(np.argwhere(wrong)[0][-1])
         what = "takes none of its actions" if net.decides[node] else "takes an action without a decision"
@@ -321,7 +322,7 @@ def _check(policy: Policy) -> None:
     sums = np.add.reduceat(
         np.append(rows > 0, np.zeros((*rows.shape[:-1], 1), dtype=bool), axis=-1), net.indptr[:-1], axis=-1
     )
-    empty = net.decides & ~sums.astype(bool)
+    empty = net.decides & ~net.nature & ~sums.astype(bool)
     if empty.any():
         node = int(np.argwhere(empty)[0][-1])
         raise GameError("no action has a positive weight here", state=net.describe(node))
@@ -330,7 +331,7 @@ def _check(policy: Policy) -> None:
 def _ask(network: Network, function: Callable[..., Any], more: tuple[int, ...]) -> _Row:
     choice = np.full(network.n_nodes, -1)
     weight: dict[int, int] = {}
-    for node in np.flatnonzero(network.decides).tolist():
+    for node in np.flatnonzero(network.decides & ~network.nature).tolist():
         state = network.state_of(node)
         if state is None:
             msg = "a decision has no state of its own; make the policy before the network is reduced"
@@ -387,11 +388,12 @@ def _options(network: Network, node: int) -> Iterator[tuple[Hashable, int]]:
 def _same_names(old: Network, new: Network) -> tuple[Ints, Ints]:
     """Node of `old` for every decision of `new`, and edge of `old` (or -1) for every edge of a decision."""
     nodes, edges = np.full(new.n_nodes, -1), np.full(new.n_edges, -1)
+    picks = iter(np.flatnonzero(old.nature).tolist())  # without names, in the order of the states
     for node in np.flatnonzero(new.decides).tolist():
         state = new.state_of(node)
-        if state is None:
+        before = next(picks, None) if state is None else old.node_of(state)
+        if before is None:
             raise GameError("a decision without a state of its own has no counterpart", state=new.describe(node))
-        before = old.node_of(state)
         if not old.decides[before]:
             raise UnknownStateError("this state has no decision where the policy comes from", state=state)
         nodes[node] = before

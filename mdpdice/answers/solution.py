@@ -12,20 +12,12 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import numpy as np
 
+from mdpdice import errors
 from mdpdice.answers.answer import Provenance, Status, question_text
 from mdpdice.answers.grid_excerpt import excerpt
 from mdpdice.answers.grid_values import GridValues
 from mdpdice.answers.node_values import NodeValues
 from mdpdice.answers.passed_on import PassedOn
-from mdpdice.errors import (
-    CertificateError,
-    GameError,
-    MissingPackageError,
-    NotCertifiedError,
-    TotalRewardUndefinedError,
-    UnknownStateError,
-    UnsupportedError,
-)
 from mdpdice.html import card, grid
 from mdpdice.lattices.lattice import Lattice
 from mdpdice.modelling.text import ITSELF, fields_of
@@ -63,7 +55,8 @@ class _Worth(dict[Any, float]):
 
     def __missing__(self, action: Any) -> float:
         hint = did_you_mean(action, self)
-        raise UnknownStateError(f"no action {action!r} here; {hint}the actions are {list(self)!r}", action=action)
+        msg = f"no action {action!r} here; {hint}the actions are {list(self)!r}"
+        raise errors.UnknownStateError(msg, action=action)
 
 
 @attrs.frozen(eq=False, repr=False, slots=False)
@@ -126,13 +119,10 @@ class Solution:
                 "this game was solved on its lattice and has no network; solution.excerpt({counter: value}) is a "
                 "part of it as one, and solve(explore(game)) makes the whole network if it fits"
             )
-            raise UnsupportedError(msg, value=self)
+            raise errors.UnsupportedError(msg, value=self)
         return self.table
 
-    @property
-    def network(self) -> Network:
-        """The network that was solved; see `nodes`."""
-        return self.nodes.network
+    network = PassedOn[Network]("nodes.network", "The network that was solved; see `nodes`.")
 
     @property
     def lattice(self) -> Lattice | None:
@@ -167,14 +157,14 @@ class Solution:
                 f"the value {number!r} lies outside its interval [{lower!r}, {upper!r}], so the answer was changed "
                 "after it was certified; do not use it, solve again"
             )
-            raise CertificateError(msg, state=state, claimed=number, lower=lower, upper=upper)
+            raise errors.CertificateError(msg, state=state, claimed=number, lower=lower, upper=upper)
         if not self.proved:
             other = "" if self.lattice is None else ", or solve the flat network, solve(explore(game))"
             msg = (
                 f"{self.solver} proposed {number!r}, which is {self.status.value}: {self.reason}; "
                 f"ask estimate() for the number{other}"
             )
-            raise NotCertifiedError(msg, state=state)
+            raise errors.NotCertifiedError(msg, state=state)
         return number
 
     def estimate(self, state: Hashable = None, *, steps_left: int | None = None) -> float:
@@ -186,7 +176,7 @@ class Solution:
         number = self.table.value(state, steps_left) if told is None else float(told[0])
         if math.isnan(number):
             msg = "plays from here collect and pay without end; use a discount or a horizon"
-            raise TotalRewardUndefinedError(msg, state=self.start if state is None else state)
+            raise errors.TotalRewardUndefinedError(msg, state=self.start if state is None else state)
         return number
 
     def exact(self, state: Hashable = None, *, steps_left: int | None = None) -> Fraction | float:
@@ -195,7 +185,7 @@ class Solution:
         if self.status is not Status.EXACT or isinstance(table, GridValues) or table.exact is None:
             how = "evaluate(..., exact=True)" if self.given is not None else "solver='exact'"
             msg = f"the answer of {self.solver} is {self.status.value}, not exact; use {how}"
-            raise NotCertifiedError(msg, state=state)
+            raise errors.NotCertifiedError(msg, state=state)
         told = self.at_start if state is None and steps_left is None else None
         found: Fraction | float = table.exact_value(state, steps_left) if told is None else told[0]
         return found
@@ -228,7 +218,7 @@ class Solution:
         from mdpdice.answers.policy import Policy
 
         if isinstance(self.given, tuple):
-            raise GameError("two policies play here, one for each player; solution.given has both", value=self)
+            raise errors.GameError("two policies play here, one for each player; solution.given has both", value=self)
         return Policy.from_solution(self) if self.given is None else self.given
 
     def action(self, state: Hashable = None, *, steps_left: int | None = None) -> Any:
@@ -273,7 +263,7 @@ class Solution:
                 "a policy was evaluated on a lattice, where nothing is kept of the other actions; ask "
                 "solve(game).q(state) or evaluate(explore(game), policy)"
             )
-            raise UnsupportedError(msg, state=state)
+            raise errors.UnsupportedError(msg, state=state)
         return self.table.options(state, steps_left, self.sense)
 
     def excerpt(self, where: Mapping[str, Any] | None = None, *, max_states: int = 1_000_000) -> Solution:
@@ -293,7 +283,7 @@ class Solution:
         if isinstance(self.table, NodeValues):
             if where:
                 msg = f"where={dict(where)!r} is for games on a lattice; this solution lists all its states"
-                raise UnsupportedError(msg, value=where)
+                raise errors.UnsupportedError(msg, value=where)
             return self
         return attrs.evolve(self, table=excerpt(self.table, {} if where is None else where, max_states))
 
@@ -323,11 +313,11 @@ class Solution:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the solution to a file, usually ``.npz``, which is replaced at once or not at all.
 
-        An `UnsupportedError` where many thresholds were solved: that of the best one cannot be certified again.
+        An `UnsupportedError` where many problems were solved, whose solutions are no answer to be certified again.
         """
         if self.at_start is not None:
-            msg = "this answer is not saved; solve the objective .at(solution.details['threshold']), and save that"
-            raise UnsupportedError(msg, value=self)
+            msg = "this answer of many problems is not saved; save its policy, or solve .at(threshold) where it has one"
+            raise errors.UnsupportedError(msg, value=self)
         from mdpdice.solving.files import save_solution
 
         save_solution(self, path)
@@ -454,7 +444,8 @@ class Solution:
         except ModuleNotFoundError as error:
             if error.name != "pandas":
                 raise
-            raise MissingPackageError("a data frame needs pandas: pip install pandas", package="pandas") from error
+            msg = "a data frame needs pandas: pip install pandas"
+            raise errors.MissingPackageError(msg, package="pandas") from error
         table = self.excerpt(where, max_states=max_states).nodes
         network, nodes = table.network, table.network.state_node
         values, lowers, uppers, choice = table.rows(steps_left)

@@ -12,8 +12,7 @@ import click
 from mdpdice.cli.game_command import Answer, command
 from mdpdice.cli.options import NewFile, json_option
 from mdpdice.cli.progress_bars import ProgressBars
-from mdpdice.cli.text import aligned, figure
-from mdpdice.errors import GameError, UnknownStateError
+from mdpdice.cli.text import aligned, figure, named
 
 
 @command("best-set")
@@ -44,11 +43,9 @@ def best_set(
     began = time.perf_counter()
     with ProgressBars() as progress, contextlib.ExitStack() as stack:
         executor = stack.enter_context(ProcessPoolExecutor(jobs, get_context("spawn"))) if jobs > 1 else None
-        try:
+        with named():
             duel = FarkleRace(target=target, their_dice=theirs) if race else None
             best = search(" ".join(dice), executor, race=duel, among=among, checkpoint=checkpoint, progress=progress)
-        except (GameError, UnknownStateError) as error:
-            raise click.UsageError(error.message) from error
     seconds, six = time.perf_counter() - began, [die.name for die in best.dice]
     data = {**best._asdict(), "dice": six, "race": race, "seconds": seconds}
     what = f"chance to win to {target:,} points if you begin" if race else "points of a turn"

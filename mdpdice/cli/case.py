@@ -11,7 +11,8 @@ import click
 import mdpdice
 from mdpdice.cli.limits import limits, most_states
 from mdpdice.cli.objectives import read_objective
-from mdpdice.errors import MdpDiceError, UnknownStateError, UnsupportedError
+from mdpdice.cli.text import named
+from mdpdice.errors import MdpDiceError, UnknownStateError
 
 if TYPE_CHECKING:
     from mdpdice.cli.catalogue import Found
@@ -40,6 +41,7 @@ class Case(NamedTuple):
     objective_text: str = "total"
     no_cache: bool = False
     prove: bool = False
+    repeated: bool = False
     begins: str | None = None  # the position that the game was moved to
 
     @property
@@ -57,6 +59,7 @@ class Case(NamedTuple):
     def data(self) -> dict[str, Any]:
         """Return the question as JSON data."""
         asked: dict[str, Any] = {"game": self.name, "parameters": self.given, "horizon": self.horizon}
+        asked |= {"repeated": True} if self.repeated else {}
         return {**asked, "objective": self.objective_text, "sense": self.sense}
 
     def rows(self) -> list[tuple[str, str]]:
@@ -69,7 +72,7 @@ class Case(NamedTuple):
             text = show(value)
             return f"'{text}'" if " " in text else text
 
-        rows = [("game", f"{self.name}: {summary(self.found)}".rstrip(": "))]
+        rows = [("game", f"{self.name}{', repeated' * self.repeated}: {summary(self.found)}".rstrip(": "))]
         if self.given:
             pairs = (f"{key}={quoted(value)}" for key, value in self.given.items())
             rows.append(("parameters", " ".join(pairs)))
@@ -230,6 +233,7 @@ def open_case(
     epsilon: float = 1e-6,
     objective: str | None = None,
     sense: Sense | None = None,
+    repeated: bool = False,
     **more: Any,
 ) -> Case:
     """Find a game, give it its parameters, and read what counts in it; `more` is about kept answers."""
@@ -241,7 +245,8 @@ def open_case(
     game, given = build_game(name, found, pairs)
     usual = sense_of(game)
     game = with_sense(game, sense or usual)
-    case = Case(name, pairs, found, game, given, horizon, epsilon, as_json, progress, **more)
+    game = mdpdice.repeated(game) if repeated else game
+    case = Case(name, pairs, found, game, given, horizon, epsilon, as_json, progress, repeated=repeated, **more)
     asked = read_objective(objective, sense, usual, horizon, case.position)
     if asked.objective is not None and asked.horizon is None and (reason := case.look.infinite_reason()):
         raise click.UsageError(f"{reason}, so no network can be made for another objective; add --horizon")
@@ -268,7 +273,5 @@ def check_solver(name: str) -> None:
     """Reject an unknown solver name and list the known ones."""
     if name == "auto" or name in mdpdice.solver_names():
         return
-    try:
+    with named():  # its message lists the known solvers
         mdpdice.load_solver(name)
-    except UnsupportedError as error:  # its message lists the known solvers
-        raise click.UsageError(error.message) from error

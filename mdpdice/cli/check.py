@@ -21,25 +21,6 @@ if TYPE_CHECKING:
     from mdpdice.policies.playthrough import Turn
 
 _PLAYS, _LINES = 3, 40
-_WORDS = {
-    "declaration": "what the game says of itself makes sense",
-    "nodes": "every state has a node with an option",
-    "probabilities": "probabilities sum to 1",
-    "rewards": "rewards and payoffs are finite",
-    "labels": "states differ, and so do the actions of each",
-    "determinism": "asked again, it answers the same",
-    "reachability": "the states can be counted",
-    "termination": "every play can end, and the value is finite",
-    "texts": "the text of a state reads back",
-    "counters": "counters keep their ranges",
-    "canonical": "a representative stands for itself",
-    "symmetry": "a state is worth what its representative is",
-    "solution": "it can be solved, and the answer is proved",
-    "payoff_range": "no value lies outside payoff_range",
-    "estimate": "estimates are finite and in payoff_range",
-    "policies": "its own policies choose among the options",
-    "words": "notes, summary and tables can be made",
-}
 
 
 @game_command()
@@ -100,7 +81,9 @@ def _play(case: Case, generator: random.Random) -> Iterator[str]:
 
 
 def _lines(case: Case, data: dict[str, Any]) -> Iterator[str]:
-    rows = [(one["outcome"], f"{_WORDS[one['check']]}{_note(one)}") for one in data["checks"]]
+    from mdpdice.testing.games import SAID
+
+    rows = [(one["outcome"], f"{SAID[one['check']]}{_note(one)}") for one in data["checks"]]
     yield from (aligned(case.rows()), "", aligned(rows))
     if not data["ok"]:
         yield "later checks were not made"

@@ -10,7 +10,7 @@ import click
 import mdpdice
 from mdpdice.cli import options
 from mdpdice.cli.game_command import Answer, command
-from mdpdice.cli.model_files import format_of
+from mdpdice.cli.text import named
 from mdpdice.errors import StateLimitError
 
 
@@ -43,7 +43,7 @@ def export(name: str, path: str, form: str | None, horizon: int | None, policy: 
 
     Exit status: 0 written, 1 not, 2 wrong usage.
     """
-    from mdpdice.formats import write_dot, write_file
+    from mdpdice.formats import find_format, write_dot, write_file
 
     if (form or Path(path).suffix.lower().lstrip(".")) in ("html", "htm"):
         if horizon is not None or policy:
@@ -51,7 +51,8 @@ def export(name: str, path: str, form: str | None, horizon: int | None, policy: 
         return _page(name, path, **asked)
     if asked["seats"]:
         raise click.UsageError("--seat is for pages: write a .html file")
-    found = format_of(path, form, writing=True)
+    with named():
+        found = find_format(path, form, writing=True)
     if policy and found.name != "dot":
         raise click.UsageError("--policy marks actions in a drawing: write a .dot file")
     # Counters stay variables where the format has variables; a horizon is one of networks.

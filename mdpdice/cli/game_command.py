@@ -23,7 +23,7 @@ from mdpdice.cli.progress_bars import ProgressBars
 
 _NAME = "mdpdice.cli.name"
 _INTERRUPTED = 130
-_ASKED = ("name", "pairs", "horizon", "epsilon", "objective", "sense", "no_cache", "prove")
+_ASKED = ("name", "pairs", "horizon", "epsilon", "objective", "sense", "repeated", "no_cache", "prove")
 """Options that are read into a `Case`."""
 
 

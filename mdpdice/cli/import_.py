@@ -12,9 +12,8 @@ import click
 import mdpdice
 from mdpdice.cli.case import solver_of
 from mdpdice.cli.game_command import Answer, command
-from mdpdice.cli.model_files import format_of, named
 from mdpdice.cli.options import NewFile, format_option, json_option, sense_option
-from mdpdice.cli.text import aligned
+from mdpdice.cli.text import aligned, named
 from mdpdice.cli.values import value_data, value_rows
 
 
@@ -42,7 +41,7 @@ def import_(file: str, form: str | None, target: str | None, solves: bool, **opt
     """
     import attrs
 
-    from mdpdice.formats import Model, read_file, write_file
+    from mdpdice.formats import Model, find_format, read_file, write_file
 
     asked = SimpleNamespace(**options)
     reward, discount, sense = asked.reward, asked.discount, asked.sense
@@ -50,11 +49,11 @@ def import_(file: str, form: str | None, target: str | None, solves: bool, **opt
         raise click.UsageError("--reach and --until go with --solve")
     if asked.reach and asked.until:
         raise click.UsageError("--reach and --until are two questions; ask one")
-    found = format_of(file, form)
-    if discount is not None:
-        with named():
+    with named():
+        found = find_format(file, form)
+        into = None if target is None else find_format(target, writing=True)
+        if discount is not None:
             mdpdice.Discounted(discount)
-    into = None if target is None else format_of(target, writing=True)
     begin = None if asked.start is None else _start(asked.start)
     how = {"start": begin, "tolerance": asked.tolerance, "exact": asked.exact or None}
     read = read_file(file, found.name, **{key: value for key, value in how.items() if value is not None})

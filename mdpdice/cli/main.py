@@ -48,8 +48,7 @@ class _Program(click.Group):
 def main() -> None:
     """Solve games declared as Markov decision processes, and prove the answers.
 
-    NAME is a shipped game ('mdpdice list') or a class in a file of yours,
-    path/to/file.py:ClassName.
+    NAME is a shipped game ('mdpdice list') or a class in a file of yours, path/to/file.py:ClassName.
     """
     # A terminal may not know the letters of a name, and half of a surrogate pair is known to none.
     for stream in (sys.stdout, sys.stderr):

@@ -16,7 +16,7 @@ from mdpdice.cli.case import Case, lookahead
 from mdpdice.cli.limits import MOST_STATES, limits, most_states
 from mdpdice.cli.objectives import refuse_valueless
 from mdpdice.cli.routes import large
-from mdpdice.cli.text import action_data
+from mdpdice.cli.text import action_data, named
 from mdpdice.errors import GameError, MdpDiceError
 
 Rule: TypeAlias = Callable[[Any], Any]
@@ -31,10 +31,8 @@ def known_names(case: Case) -> str:
 
 def rule_of(case: Case, name: str) -> Rule | None:
     """Return the rule of a name that the game knows; a `click.UsageError` if what follows the name is wrong."""
-    try:
+    with named():
         return case.look.policy(name)
-    except GameError as error:
-        raise click.UsageError(error.message) from error
 
 
 def search_of(case: Case, name: str) -> mdpdice.Solver | None:

@@ -29,8 +29,10 @@ FORMS = {
     "payoff-at-most": "payoff-at-most:5",
     "cvar": "cvar:0.1",
     "quantile": "quantile:0.5",
+    "average": "average, or average:STATE (or the name of a class of states)",
     "reach": "reach:STATE or 'reach:STATE;STATE' (\\; where a state has one)",
     "until-reward": "until-reward:STATE",
+    "win-within": "win-within:5",
 }
 """How the kinds are written."""
 
@@ -58,7 +60,7 @@ def read_objective(
     if kind not in FORMS:
         known = f"{did_you_mean(kind, FORMS)}write {', '.join(FORMS.values())}"
         raise click.UsageError(f"--objective {text}: {known}")
-    if bool(colon and value) == (kind == "total"):
+    if bool(colon and value) == (kind == "total") and (colon or kind != "average"):
         raise click.UsageError(f"--objective {text}: write {FORMS[kind]}")
     if kind == "horizon":
         if horizon is not None:
@@ -74,7 +76,7 @@ def read_objective(
     except MdpDiceError as error:
         raise click.UsageError(f"--objective {text}: {error.message}") from error
     # States are shown as they were written; numbers, as they were understood.
-    told = f"{kind}:{value}" if isinstance(objective, mdpdice.Reach | mdpdice.UntilReward) else str(objective)
+    told = f"{kind}:{value}" if value and kind in ("average", "reach", "until-reward") else str(objective)
     return Asked(objective, told, horizon)
 
 
@@ -85,10 +87,22 @@ def _made(kind: str, value: str, sense: Sense | None, read_state: Reading) -> md
         return mdpdice.PayoffAtLeast(_number(value), sense)
     if kind == "payoff-at-most":
         return mdpdice.PayoffAtMost(_number(value), sense)
+    if kind == "win-within":
+        return mdpdice.Win(int(value), sense)
     if kind in ("cvar", "quantile"):
         return (mdpdice.CVaR if kind == "cvar" else mdpdice.Quantile)(_number(value), sense)
-    targets = [read_state(part.strip().replace("\\;", ";")) for part in re.split(r"(?<!\\);", value)]
+    parts = [part.strip().replace("\\;", ";") for part in re.split(r"(?<!\\);", value)]
+    if kind == "average":
+        return mdpdice.AverageReward(sense, _visited(parts, read_state) if value else None)
+    targets = [read_state(part) for part in parts]
     return mdpdice.Reach(targets, sense=sense) if kind == "reach" else mdpdice.UntilReward(targets, sense)
+
+
+def _visited(parts: list[str], read_state: Reading) -> Callable[[Any], bool]:
+    """Return whether a state is one of those that are meant, or of a class of one of these names."""
+    named = {part for part in parts if re.fullmatch(r"[A-Z]\w*", part)}
+    states = {read_state(part) for part in parts if part not in named}
+    return lambda state: state in states or type(getattr(state, "state", state)).__name__ in named
 
 
 def _number(text: str) -> Fraction:

@@ -35,7 +35,7 @@ def _complete_solver(_ctx: click.Context, _parameter: click.Parameter, beginning
 
 
 def _complete_objective(_ctx: click.Context, _parameter: click.Parameter, beginning: str) -> list[str]:
-    names = [name if name == "total" else f"{name}:" for name in FORMS]
+    names = [name if name in ("total", "average") else f"{name}:" for name in FORMS]
     return [name for name in names if name.startswith(beginning)]
 
 
@@ -108,8 +108,8 @@ _objective_option = click.option(
     "--objective",
     metavar="OBJECTIVE",
     shell_complete=_complete_objective,
-    help="What counts, by default the total: discounted:0.95, horizon:20, payoff-at-least:1000, reach:STATE "
-    "or until-reward:STATE; several states are separated by a semicolon.",
+    help="What counts, by default the total: discounted:0.95, horizon:20, payoff-at-least:1000, reach:STATE, "
+    "until-reward:STATE, average or average:STATE; several states are separated by a semicolon.",
 )
 sense_option = click.option(
     "--sense",
@@ -132,10 +132,12 @@ def question_options(function: F) -> F:
 
 
 def objective_options(function: F) -> F:
-    """Add those of a question, what counts, and whether much or little of it is wanted."""
-    return question_options(_objective_option(sense_option(function)))
+    """Add those of a question, what counts, whether much or little is wanted, and whether the game starts again."""
+    told = "Start again wherever the game ends, with the payoff as a reward on the way: for --objective average."
+    repeated = click.option("--repeated", is_flag=True, help=told)
+    return question_options(_objective_option(sense_option(repeated(function))))
 
 
 def policy_options(function: F) -> F:
     """Add those of a question, what counts, and the policies of the players."""
-    return objective_options(_policy_option(_against_option(function)))
+    return question_options(_objective_option(sense_option(_policy_option(_against_option(function)))))

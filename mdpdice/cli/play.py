@@ -17,7 +17,7 @@ from mdpdice.cli.case import Case
 from mdpdice.cli.game_command import Answer, game_command
 from mdpdice.cli.game_parameters import show
 from mdpdice.cli.options import NewFile, question_options, sense_option, solver_option
-from mdpdice.cli.seats import Left, Say, Table, for_two, split_seats
+from mdpdice.cli.seats import MOST_SEATS, Left, Say, Table, for_two, split_seats
 from mdpdice.cli.text import action_data, short
 from mdpdice.errors import MdpDiceError
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from mdpdice.policies.telling import Teller
 
 Seating: TypeAlias = Callable[[list[str], Say], Table]
-_KEYS = {"state": "state", "choice": "action", "roll": "outcome", "reward": "reward", "end": "payoff"}
+_KEYS = {"state": "state", "choice": "action", "nature": "dice", "roll": "outcome", "reward": "reward", "end": "payoff"}
 
 
 @game_command()
@@ -71,7 +71,8 @@ def play(
     names, rounds = split_seats(told.get("seats", seats)), told.get("rounds", rounds)
     seed = random.SystemRandom().randrange(10**6) if seed is None else seed
     seed = int(told.get("seed", seed))
-    match = Match(case, names, seed, rounds, lambda seats, say: Table(case, seats, solver, seed, None, say))
+    most = MOST_SEATS if told else 2
+    match = Match(case, names, seed, rounds, lambda seats, say: Table(case, seats, solver, seed, None, say, most))
     if told:
         match.follow(told["moves"], symmetric="# Written by a page" in told)
     left = False
@@ -81,7 +82,7 @@ def play(
     except Left:
         left = True
         match.say("You left the table; the play is not over.")
-    if rounds > 1 or (match.alone and len(names) == 2):
+    if rounds > 1 or (match.alone and len(names) > 1):
         for line in match.summary():
             match.tell(line)
     reviewed = {"review": list(match.review())} if review or told else {}
@@ -96,7 +97,7 @@ def play(
 
 
 def _read(case: Case, path: Path) -> dict[str, Any]:
-    """Return the head of a record, which is refused where a parameter differs."""
+    """Return the head of a record, which is refused where a parameter, the horizon or the sense differs."""
     wrong = f"{path} is not a record of this game"
     try:
         head = path.read_text(encoding="utf-8").partition("\n\n")[0].splitlines()
@@ -106,8 +107,10 @@ def _read(case: Case, path: Path) -> dict[str, Any]:
     except (KeyError, TypeError, ValueError) as error:
         raise click.UsageError(wrong) from error
     given = {f"parameter: {key}={show(value)}" for key, value in case.given.items()}
-    others = [line for line in head if line.startswith("parameter: ") and line not in given]
-    if others:
+    given |= {f"horizon: {show(case.horizon)}", f"sense: {case.sense}"}
+    said = [line for line in head if line.startswith("parameter: ")]
+    said += [f"horizon: {told.get('horizon', 'none')}", f"sense: {told.get('sense', case.game.sense)}"]
+    if others := [line for line in said if line not in given]:
         raise click.UsageError("; it has ".join([wrong, *others]))
     return told
 
@@ -120,13 +123,17 @@ class Match:
     ) -> None:
         self.case, self.names, self.seed, self.rounds = case, names, seed, rounds
         self.alone = not for_two(case.game, sure=len(names) > 1) if alone is None else alone
+        if len(names) > 2 and not self.alone:
+            raise click.UsageError(f"{case.name} has two players, not {len(names)}")
         seats = names if self.alone or len(names) != 1 else names * 2
         self.table = table(seats, self.say)
         self.options: dict[str, Any] = {"horizon": case.horizon, "symmetric": self.table.symmetric}
+        self.options["nature"] = lambda *asked: self.table.optimum().nature(*asked)
         self.people = [name == "human" for name in seats]
         self.who = ["you" if name == "human" else name for name in seats]
         if len(set(seats)) < len(seats):
-            self.who = ["player 1", "player 2"] if self.people[0] else ["first", "second"]
+            usual = ["first", "second", "third", "fourth"][: len(seats)]
+            self.who = [f"player {at + 1}" for at in range(len(seats))] if any(self.people) else usual
         elif len(seats) == 1:
             self.who = [""]
         self.told: list[str] = []

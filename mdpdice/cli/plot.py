@@ -18,7 +18,7 @@ from mdpdice.cli.limits import limits, most_states
 from mdpdice.cli.named_policies import policy_on
 from mdpdice.cli.options import objective_options, solver_option, to_option
 from mdpdice.cli.routes import compiled
-from mdpdice.errors import GameError
+from mdpdice.cli.text import named
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -66,10 +66,8 @@ class _Desk:
             if lattice is not None and large is not None:
                 solved = case.answer(solver, lambda: case.solve(solver, lattice))
         if solved is not None:
-            try:
+            with named("--where: "):
                 self._solution = solved if solved.lattice is None else solved.excerpt(self.where())
-            except GameError as error:
-                raise click.UsageError(f"--where: {error.message}") from error
             return self._solution.network
         return self.applied(self.explored(lattice=lattice))
 
@@ -285,8 +283,7 @@ _WHOLE = ("stages", "outcomes", "convergence", "network")
 def plot(case: Case, kind: str, path: str, solver: str, **wishes: Any) -> Answer:
     """Draw a picture of a game and write it to a file.
 
-    Names of dimensions are the counters of the game and the fields of its states; a wrong
-    name lists the known ones.
+    Names of dimensions are the counters of the game and the fields of its states; a wrong name lists the known ones.
 
     Exit status: 0 drawn, 1 not, 2 wrong usage.
     """

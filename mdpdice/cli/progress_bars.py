@@ -18,9 +18,8 @@ if TYPE_CHECKING:
 class ProgressBars:
     """Progress callback that draws one bar per phase of a run; use it in a ``with`` block.
 
-    It shows nothing unless the stream, by default stderr, is a terminal, and nothing of a run that is over
-    after `delay` seconds; when the block is left the bars are wiped. rich is imported when the first bar is
-    drawn.
+    It shows nothing unless the stream, by default stderr, is a terminal, and nothing of a run that is over after
+    `delay` seconds; when the block is left the bars are wiped. rich is imported when the first bar is drawn.
     """
 
     def __init__(self, stream: TextIO | None = None, *, delay: float = 2.0, every: float = 0.1) -> None:

@@ -25,9 +25,11 @@ from mdpdice.cli.text import short
 from mdpdice.errors import MdpDiceError, NotConvergedError, StateLimitError
 
 if TYPE_CHECKING:
+    from mdpdice.modelling.game import Uncertain
     from mdpdice.policies.playthrough import Seat, Turn
 
 Say: TypeAlias = Callable[[str], None]
+MOST_SEATS = 4  # side by side at the server and in a page, whose records are played again
 GLANCE = 20_000
 """Most states that are explored to see how many players a game has."""
 
@@ -35,13 +37,14 @@ GLANCE = 20_000
 def for_two(game: mdpdice.Game[Any, Any], *, sure: bool = True) -> bool:
     """Whether two play: random plays show it, or else, to be `sure`, the states of a game that is not large."""
     from mdpdice.modelling.counters import axes
-    from mdpdice.policies.playthrough import play
+    from mdpdice.policies.playthrough import Happening, play
 
     generator = random.Random(1)  # noqa: S311 - no secrets
     for _ in range(10):
-        events = play(game, [lambda turn: generator.choice(turn.actions)], generator)
-        if any(event.player == 1 for event in itertools.islice(events, 1000)):
+        seen = [*itertools.islice(play(game, [lambda turn: generator.choice(turn.actions)], generator), 1000)]
+        if any(event.player == 1 for event in seen):
             return True
+        sure &= not any(event.kind is Happening.NATURE for event in seen)  # not a player
     try:
         if sure and axes(game):
             return two_players(mdpdice.compile_lattice(game, max_states=GLANCE))
@@ -86,7 +89,8 @@ class Solved:
             return self.solution.q(turn.state, steps_left=turn.steps_left)
         # The representative has actions of its own, so look where these ones lead.
         there = zip(turn.actions, turn.options, strict=True)
-        return {action: self._worth(edge, turn) for action, edge in there}
+        left = None if turn.steps_left is None else turn.steps_left - 1
+        return {action: self._worth(edge, left) for action, edge in there}
 
     def _best(self, turn: Turn) -> Any:
         if self.game.canonical(turn.state) == turn.state:
@@ -96,19 +100,24 @@ class Solved:
         minimises = second != (self.solution.sense == "min")
         return min(values, key=lambda action: values[action] if minimises else -values[action])
 
-    def _worth(self, edge: Any, turn: Turn) -> float:
+    def nature(self, edge: Uncertain[Any], mover: int, left: int | None) -> int:
+        """Place of the worst roll with so many decisions left."""
+        return edge.pick([self._worth(roll, left, mover) for roll in edge.options], mover, self.solution.sense)
+
+    def _worth(self, edge: Any, left: int | None, mover: int = 0) -> float:
         """Value of an edge; chance may stand in chance, as deep as the game has written it."""
-        from mdpdice.modelling.game import Chance, End, Go, PassTo
+        from mdpdice.modelling.game import Chance, End, Go, PassTo, Uncertain
 
         if isinstance(edge, End):
             return float(edge.payoff)
         reward = float(edge.reward)
         if isinstance(edge, Chance):
             total, parts = edge.dist.total, zip(edge.dist.weights, edge.edges, strict=True)
-            return reward + math.fsum(weight / total * self._worth(to, turn) for weight, to in parts)
+            return reward + math.fsum(weight / total * self._worth(to, left, mover) for weight, to in parts)
+        if isinstance(edge, Uncertain):
+            return self._worth(edge.options[self.nature(edge, mover, left)], left, mover)
         assert isinstance(edge, Go | PassTo)
         to = self.game.canonical(edge.state)
-        left = None if turn.steps_left is None else turn.steps_left - 1
         ahead = self.solution.estimate(to, steps_left=left)
         if isinstance(edge, PassTo):
             ahead = float(self.game.total) - ahead
@@ -126,12 +135,12 @@ class Table:
     is the last decision.
     """
 
-    most = 2
-
-    def __init__(self, case: Case, names: list[str], solver: str, seed: int, alone: str | None, say: Say) -> None:
+    def __init__(
+        self, case: Case, names: list[str], solver: str, seed: int, alone: str | None, say: Say, most: int = 2
+    ) -> None:
         from mdpdice.policies.playthrough import plain
 
-        if not 1 <= len(names) <= self.most:
+        if not 1 <= len(names) <= most:
             raise click.UsageError(f"--seats: a game has one or two players, not {len(names)}")
         if alone is not None and len(names) == 2 and not for_two(case.game):
             raise click.UsageError(alone)

@@ -24,7 +24,7 @@ from mdpdice.cli.limits import MOST_STATES
 from mdpdice.cli.named_policies import known_names, rule_and_ratings
 from mdpdice.cli.play import Match
 from mdpdice.cli.progress_bars import ProgressBars
-from mdpdice.cli.seats import Solved, Table, for_two
+from mdpdice.cli.seats import MOST_SEATS, Solved, Table, for_two
 from mdpdice.cli.text import action_data, json_number
 from mdpdice.errors import MdpDiceError
 from mdpdice.modelling.asking import ask
@@ -243,11 +243,9 @@ class _Stop(BaseException):
 class _Seating(Table):
     """A table whose people are not here: `human` knows what they said."""
 
-    most = 4
-
     def __init__(self, room: Room, names: list[str], seed: int, human: playthrough.Seat) -> None:
         self.room, self.human, self.remark = room, human, ""
-        super().__init__(room.case, names, "auto", seed, None, self._remark)
+        super().__init__(room.case, names, "auto", seed, None, self._remark, MOST_SEATS)
 
     def _remark(self, line: str) -> None:
         self.remark = line.strip()
@@ -277,8 +275,6 @@ class Sitting(Match):
     """
 
     def __init__(self, room: Room, names: list[str], seed: int, rounds: int, *, mine: bool) -> None:
-        if len(names) > 2 and not room.alone:
-            raise click.UsageError(f"{room.case.name} has two players, not {len(names)}")
         self.room, self.mine, self.at, self.said, self.waiting = room, mine, 0, list[Any](), _Awaited()
         self.seen: Rolled | None = None
         self.total = Fraction(0)

@@ -10,7 +10,7 @@ import click
 from mdpdice.cli.case import Case
 from mdpdice.cli.game_command import Answer, game_command
 from mdpdice.cli.options import objective_options, solver_option
-from mdpdice.cli.text import aligned
+from mdpdice.cli.text import aligned, short
 from mdpdice.cli.values import after, infinite_data, value_data, value_rows, work_rows
 
 if TYPE_CHECKING:
@@ -37,10 +37,14 @@ def solve(case: Case, solver: str, checkpoint: str | None) -> Answer:
         solution = case.solve(solver, checkpoint=checkpoint)
         case.keep(solution, solver)
         told, notes = value_data(solution), case.notes(solution)
+        if case.objective is None and solution.lattice is None and (network := solution.network).nature.any():
+            least = min(len(network.edges(node)) for node in network.nature.nonzero()[0].tolist())
+            each = (f"die {n} {short(case.solve(solver, network.fixed(n)).value())}" for n in range(1, 1 + least))
+            notes.append(f"with the same every time, and known: {', '.join(each)}")
         told |= {"values_digest": _digest(solution)}
         told |= {key: value for key, value in solution.details.items() if key == "resumed_layers"}
         # What a game says in its own words is about its total.
-        if solution.proved and case.objective is None:
+        if solution.proved and case.objective is None and not case.repeated:
             summary = case.look.summary(solution)
     data = {**case.data(), **told, "notes": notes, "summary": list(summary)}
     rows = [*case.rows(), *value_rows(data), *work_rows(data)]

@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-from mdpdice.errors import MdpDiceError
+import click
+
+from mdpdice.errors import DiscountRangeError, GameError, MdpDiceError, UnknownStateError, UnsupportedError
+
+
+@contextlib.contextmanager
+def named(what: str = "") -> Iterator[None]:
+    """Report a name that does not exist, and the like, as wrong usage; `what` stands before the message."""
+    try:
+        yield
+    except (DiscountRangeError, GameError, UnknownStateError, UnsupportedError) as error:
+        raise click.UsageError(f"{what}{error.message}") from error
 
 
 def json_number(number: float) -> float | str:

@@ -61,7 +61,7 @@ def meaning(case: Case, found: mdpdice.Solution, state: Hashable) -> str:
     if sides or (network.sign < 0).any():
         whose = " of the player to move"
     else:
-        whose = " of player 0" if (network.kind == mdpdice.Kind.MIN).any() else ""
+        whose = " of player 0" if (network.kind[~network.nature] == mdpdice.Kind.MIN).any() else ""
     if case.objective_text != "total":
         what = found.details.get("of_states", case.objective_text)
     elif game.total == 1 and _won_or_lost(case, found):

@@ -16,18 +16,8 @@ from typing import Any
 import attrs
 import numpy as np
 
+from mdpdice import backend
 from mdpdice.answers.solution import Solution
-from mdpdice.backend import (
-    Feature,
-    Progress,
-    Run,
-    Solver,
-    ancestors,
-    available_solvers,
-    check_named_or_made,
-    load_solver,
-    solver_names,
-)
 from mdpdice.crosscheck import comparison
 from mdpdice.errors import GameError, MdpDiceError, UnsupportedError
 from mdpdice.html import card, grid, remarks
@@ -158,10 +148,10 @@ def cross_check(
     game: Game[Any, Any] | Network,
     objective: Objective | None = None,
     *,
-    solvers: Sequence[str | Solver] | None = None,
+    solvers: Sequence[str | backend.Solver] | None = None,
     horizon: int | None = None,
     epsilon: float = 1e-6,
-    progress: Progress | None = None,
+    progress: backend.Progress | None = None,
     max_states: int = 10_000_000,
     at_least: Mapping[str, int] | None = None,
 ) -> Report:
@@ -194,11 +184,11 @@ def cross_check(
         msg = f"solvers={solvers!r}: it is a list of names or solvers, as in ['exact', 'value-iteration']"
         raise GameError(msg, value=solvers)
     for name in solvers or ():
-        check_named_or_made(name)
-        if isinstance(name, str) and name not in solver_names():
-            load_solver(name)  # raises: a name that is not known is no solver that cannot, or fails
-    problem = prepare(game, objective, horizon=horizon, run=Run(progress=progress), max_states=max_states)
-    chosen: Sequence[str | Solver] = list(available_solvers()) if solvers is None else solvers
+        backend.check_named_or_made(name)
+        if isinstance(name, str) and name not in backend.solver_names():
+            backend.load_solver(name)  # raises: a name that is not known is no solver that cannot, or fails
+    problem = prepare(game, objective, horizon=horizon, run=backend.Run(progress=progress), max_states=max_states)
+    chosen: Sequence[str | backend.Solver] = list(backend.available_solvers()) if solvers is None else solvers
     entries = tuple(_enter(problem, solver, epsilon, progress) for solver in chosen)
     problems = [f"{entry.solver} failed: {entry.message}" for entry in entries if entry.outcome == "failed"]
     solutions = [entry.solution for entry in entries if entry.solution is not None]
@@ -261,17 +251,17 @@ def _counted(solution: Solution, possible: Bools) -> dict[str, int]:
     }
 
 
-def _enter(problem: Problem, solver: str | Solver, epsilon: float, progress: Progress | None) -> Entry:
+def _enter(problem: Problem, solver: str | backend.Solver, epsilon: float, progress: backend.Progress | None) -> Entry:
     name = solver if isinstance(solver, str) else solver.name
     try:
-        backend = load_solver(solver)() if isinstance(solver, str) else solver
+        made = backend.load_solver(solver)() if isinstance(solver, str) else solver
         need = problem.needs()
         # The core writes the stages of a horizon side by side for a solver that knows none.
-        if not need <= backend.features | {Feature.HORIZON}:
-            raise unsupported(name, need, backend.features | {Feature.HORIZON})
-        run = Run(tolerance=min(1e-9, epsilon / 4), progress=progress, cancel=threading.Event())
-        kin = frozenset(cls.name for cls in ancestors(backend)) - {name}
-        solution = solve_problem(problem, backend, run, epsilon)
+        if not need <= made.features | {backend.Feature.HORIZON}:
+            raise unsupported(name, need, made.features | {backend.Feature.HORIZON})
+        run = backend.Run(tolerance=min(1e-9, epsilon / 4), progress=progress, cancel=threading.Event())
+        kin = frozenset(cls.name for cls in backend.ancestors(made)) - {name}
+        solution = solve_problem(problem, made, run, epsilon)
         # The other answers say what is wrong; exact arithmetic does not help a wrong candidate.
         solution = attrs.evolve(solution, reason=solution.reason.removesuffix(SETTLES))
         return Entry(name, "ran", solution=solution, kin=kin)

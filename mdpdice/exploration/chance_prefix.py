@@ -22,8 +22,9 @@ def separate_prefix(fields: dict[str, Any]) -> dict[str, Any]:
     if kind[fields["start"]] != Kind.CHANCE:
         return fields
     n_nodes, n_edges = len(kind), len(dst)
-    # Chance nodes that a play passes before its first decision, in order of discovery.
-    prefix = _reachable(fields, np.flatnonzero(kind == Kind.CHANCE), np.array([fields["start"]]))
+    # Nodes of chance, and of nature, that a play passes before its first decision, in order of discovery.
+    passed = (kind == Kind.CHANCE) | ((kind != Kind.END) & (fields["node_state"] < 0))
+    prefix = _reachable(fields, np.flatnonzero(passed), np.array([fields["start"]]))
     inside = np.zeros(n_nodes, dtype=bool)
     inside[prefix] = True
     # Those of them that a play can enter after its first decision.
@@ -52,9 +53,13 @@ def separate_prefix(fields: dict[str, Any]) -> dict[str, Any]:
     more["step"][inner] = False
     state_node = fields["state_node"].copy()
     # A state with two nodes: both name it, and it names the one of the prefix.
-    state_node[fields["node_state"][copied]] = copy_of[copied]
+    named = copied[fields["node_state"][copied] >= 0]
+    state_node[fields["node_state"][named]] = copy_of[named]
     more["indptr"] = np.concatenate((indptr, n_edges + np.cumsum(np.diff(indptr)[copied])))
     more["start"], more["state_node"] = int(copy_of[fields["start"]]), state_node
+    decided = np.repeat((kind == Kind.MAX) | (kind == Kind.MIN), np.diff(indptr))
+    if picked := (np.cumsum(decided) - 1)[taken[decided[taken]]].tolist():
+        more["actions"] = [*fields["actions"], *(fields["actions"][at] for at in picked)]
     more["exact_rewards"] = moved_numbers(fields["exact_rewards"], edges)
     return fields | more
 

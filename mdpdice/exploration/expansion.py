@@ -13,11 +13,9 @@ route merges, may stay apart here.
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, NoReturn
 
 import numpy as np
@@ -26,7 +24,7 @@ from numpy.typing import NDArray
 from mdpdice.backend import Progress
 from mdpdice.errors import MdpDiceError, StateLimitError
 from mdpdice.exploration.chance_prefix import separate_prefix
-from mdpdice.exploration.traversal import dead_end_error
+from mdpdice.exploration.traversal import dead_end
 from mdpdice.lattices.lattice import OUTSIDE, Lattice
 from mdpdice.lattices.point_states import PointStates, RepeatedActions
 from mdpdice.lattices.size import count_first, network_bytes
@@ -35,6 +33,7 @@ from mdpdice.modelling.counters import At, forbidden_error
 from mdpdice.modelling.expressions import Expr
 from mdpdice.modelling.nearest import nearest
 from mdpdice.networks.network import Ints, Kind, Network
+from mdpdice.numerics.threads import in_parallel, threads, workers
 
 _BUDGET = 1 << 22  # edges between two looks at the limits
 TWO_THREADS_FROM_EDGES = 1 << 18
@@ -72,8 +71,7 @@ class _Replication:
         self.tabled = np.flatnonzero(varies)
         self.reward_row = np.full(len(lattice.rewards), -1, dtype=np.int64)
         self.reward_row[self.tabled] = np.arange(len(self.tabled))
-        degree = int(np.diff(lattice.indptr).max(initial=0))
-        self.todo = (np.zeros(degree + 1, dtype=np.int64), np.zeros(degree + 1, dtype=np.int64))
+        self.todo = np.zeros((2, int((~entered).sum()) + 1), dtype=np.int64)
 
     def run(self) -> Network:
         lattice = self.lattice
@@ -163,7 +161,7 @@ class _Replication:
                 self.slot, self.ends_here, self.single,
                 self.guard_table, self.target_table, self.reward_row, self.reward_table,
                 size, self.ids, self.queue_node, self.queue_point, self.resolved,
-                starts[0], starts[1], starts[2], ends, *self.todo, at, _BUDGET,
+                starts[0], starts[1], starts[2], ends, self.todo[0], self.todo[1], at, _BUDGET,
             )  # fmt: skip
             self._check_limits(at, result == kernels.FULL)
         if result != kernels.DONE:
@@ -211,7 +209,7 @@ class _Replication:
         try:
             if result == kernels.DEAD_END:
                 option = -1  # no action is to blame
-                raise dead_end_error()
+                raise dead_end()
             if result == kernels.UNDEFINED_GUARD:
                 lattice.guards[lattice.guard[edge]].evaluate(values)
             if result == kernels.UNDEFINED_REWARD:
@@ -346,8 +344,14 @@ class _Replication:
                 reward if pays else reward[:0], sign if signs else sign[:0], step, action, origin, origin_point,
             )  # fmt: skip
 
-        _share(part, self.edge_start, n_edges)
+        # By two threads where that pays, in parts with about as many edges each.
+        count = min(2, threads()) if n_edges > TWO_THREADS_FROM_EDGES else 1
+        cuts = np.searchsorted(self.edge_start, np.linspace(0, n_edges, count + 1)[1:-1]).tolist()
+        with workers() as pool:
+            list(in_parallel(pool, part, list(pairwise([0, *cuts, len(self.edge_start)]))))
         indptr[self.n_rows :] = n_edges
+        if lattice.nature.any():
+            step &= (node_state >= 0)[dst]  # nature's choice, and chance, take none
         exact_rewards: dict[int, Fraction] = {}
         if is_exact_reward:
             number = lattice.reward[origin]
@@ -378,15 +382,3 @@ class _Replication:
             averaged=lattice.averaged,
         )
         return Network(**separate_prefix(fields))
-
-
-def _share(work: Callable[[tuple[int, int]], None], edge_start: Ints, n_edges: int) -> None:
-    """Have the pairs worked on by two threads, in parts with about as many edges each."""
-    threads = min(2, os.cpu_count() or 1) if n_edges > TWO_THREADS_FROM_EDGES else 1
-    cuts = np.searchsorted(edge_start, np.linspace(0, n_edges, threads + 1)[1:-1]).tolist()
-    parts = list(zip([0, *cuts], [*cuts, len(edge_start)], strict=True))
-    if threads == 1:
-        work(parts[0])
-        return
-    with ThreadPoolExecutor(threads) as pool:
-        list(pool.map(work, parts))

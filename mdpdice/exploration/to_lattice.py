@@ -18,22 +18,14 @@ import numpy as np
 
 from mdpdice.backend import Progress
 from mdpdice.errors import GameError, MdpDiceError
-from mdpdice.exploration.assembly import END, INLINE
-from mdpdice.exploration.traversal import (
-    CHANCE_KIND,
-    END_KIND,
-    MAX_KIND,
-    MIN_KIND,
-    Traversal,
-    dead_end_error,
-    whole_weights,
-)
+from mdpdice.exploration.assembly import END
+from mdpdice.exploration.traversal import CHANCE_KIND, END_KIND, PLAYER_KIND, SURE, Traversal, dead_end, whole_weights
 from mdpdice.lattices.lattice import Lattice
 from mdpdice.modelling.asking import ask_game
 from mdpdice.modelling.checks import hashing_error, not_a_node_error
 from mdpdice.modelling.counters import Update, axes, unknown_counter_error
 from mdpdice.modelling.expressions import Expr, as_expr
-from mdpdice.modelling.game import Chance, Conditional, Decide, End, Game, Go, PassTo, Unavailable
+from mdpdice.modelling.game import Chance, Conditional, Decide, End, Game, Go, PassTo, Unavailable, Uncertain
 from mdpdice.modelling.number import finite_number
 
 T = TypeVar("T")
@@ -61,8 +53,6 @@ class _CoreTraversal(Traversal[dict[str, Any]]):
         self.edge_rewards = array("i")
         self.totals: list[int] = []
         self.switches: list[int] = []
-        # Nodes inside the one that is written, by their inline number.
-        self.pending: list[tuple[int, Any]] = []
         # Games return one object for options that are alike; the object is kept, and so its id.
         self.known: dict[int, tuple[Any, list[_Edge]]] = {}
         self.sides: dict[Hashable, int] = {}
@@ -72,21 +62,15 @@ class _CoreTraversal(Traversal[dict[str, Any]]):
 
     # --- rows ---------------------------------------------------------------
 
-    def write(self, node: Any) -> None:
-        """Write the row of the next state, and of the nodes inside it."""
-        self.state_row.append(len(self.kinds))
-        self._write_node(node)
-        for number, inner in self.pending:  # which grows: a decision of a switch has chance nodes inside
-            self.inline_row[number] = len(self.kinds)
-            if isinstance(inner, _Lottery):
-                self._write_row(CHANCE_KIND, *inner)
-            else:
-                self._write_node(inner)
-        self.pending.clear()
-
-    def _write_node(self, node: Any) -> None:
+    def write_node(self, node: Any) -> None:
+        """Write the row of a node, or of what `_inside` was given."""
         kind = type(node)
-        if kind is Decide:
+        if kind is _Lottery:
+            self._write_row(CHANCE_KIND, *node)
+        elif kind is Uncertain:
+            inside = [(self._inside(self._lottery(one)), -1, -1, -1) for one in node.options]
+            self._write_row(self._nature(node), inside, [], 0)
+        elif kind is Decide:
             self._write_decision(node)
         elif kind is Chance:
             self._write_row(CHANCE_KIND, *self._lottery(node))
@@ -112,8 +96,9 @@ class _CoreTraversal(Traversal[dict[str, Any]]):
         edges = []
         for branch, guard in self._cases(node):
             kind = type(branch)
-            if kind is Decide or kind is Chance:
-                inner = branch if kind is Decide else self._lottery(branch)
+            if kind is Decide or kind is Chance or kind is Uncertain:
+                chance = Chance(SURE, (branch,), 0) if kind is Uncertain else branch
+                inner = branch if kind is Decide else self._lottery(chance)
                 edges.append((self._inside(inner), guard, -1, -1))
             elif kind is End or kind is Go or kind is PassTo:
                 edges.append(self._leaf(branch, guard))
@@ -124,6 +109,7 @@ class _CoreTraversal(Traversal[dict[str, Any]]):
 
     def _write_decision(self, node: Any) -> None:
         edges: list[_Edge] = []
+        self.mover = node.player
         for action, option in zip(node.actions, node.options, strict=True):
             try:
                 known = self.known.get(id(option))
@@ -138,8 +124,8 @@ class _CoreTraversal(Traversal[dict[str, Any]]):
             edges += found
             self.actions += [action] * len(found)
         if not edges:
-            raise dead_end_error()
-        self._write_row(MAX_KIND if node.player == 0 else MIN_KIND, edges, [], 0)
+            raise dead_end()
+        self._write_row(PLAYER_KIND[node.player], edges, [], 0)
 
     def _edges_of(self, option: Any) -> list[_Edge]:
         """Edges of an option, one per case; none where it is not available."""
@@ -165,13 +151,6 @@ class _CoreTraversal(Traversal[dict[str, Any]]):
             if update < 0 or self.forbidding.isdisjoint(one.name for one in self.updates.items[update]):
                 return key, guard, update, reward
         return self._inside(row), guard, -1, -1
-
-    def _inside(self, node: Any) -> int:
-        """Key of a node that is part of the one being written, and will be written after it."""
-        number = len(self.inline_row)
-        self.inline_row.append(-1)
-        self.pending.append((number, node))
-        return INLINE + number
 
     def _lottery(self, node: Chance[Any]) -> _Lottery:
         """Edges of a chance node; those that agree in all but a constant reward are merged."""

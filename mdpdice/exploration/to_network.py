@@ -23,26 +23,17 @@ import attrs
 
 from mdpdice.backend import Progress
 from mdpdice.errors import GameError, MdpDiceError, StateLimitError
-from mdpdice.exploration.assembly import INLINE
 from mdpdice.exploration.chance_prefix import separate_prefix
 from mdpdice.exploration.expansion import replicate
 from mdpdice.exploration.repeatability import check_repeatable
 from mdpdice.exploration.to_lattice import compile_lattice
-from mdpdice.exploration.traversal import (
-    CHANCE_KIND,
-    END_KIND,
-    MAX_KIND,
-    MIN_KIND,
-    Traversal,
-    dead_end_error,
-    whole_weights,
-)
+from mdpdice.exploration.traversal import CHANCE_KIND, END_KIND, PLAYER_KIND, Traversal, dead_end, whole_weights
 from mdpdice.lattices.lattice import Lattice
 from mdpdice.modelling.asking import ask_game
 from mdpdice.modelling.checks import hashing_error, not_a_node_error, not_an_edge_error
 from mdpdice.modelling.counters import axes
 from mdpdice.modelling.equality import collision_error, same_kind
-from mdpdice.modelling.game import Chance, Decide, End, Game, Go, PassTo, Unavailable
+from mdpdice.modelling.game import Chance, Decide, End, Game, Go, PassTo, Unavailable, Uncertain
 from mdpdice.modelling.number import count, finite_number
 from mdpdice.modelling.sense import sense_of
 from mdpdice.networks.arrays import split_exact
@@ -138,13 +129,14 @@ class _FlatTraversal(Traversal[Network]):
 
     # --- rows ---------------------------------------------------------------
 
-    def write(self, node: Any) -> None:
-        """Write the row of the next state, and of the chance nodes inside its options."""
+    def write_node(self, node: Any) -> None:
+        """Write the row of a node, or of what `_inside` was given."""
         __tracebackhide__ = True
-        self.state_row.append(len(self.kinds))
         kind = type(node)
         if kind is Decide:
             self._write_decision(node)
+        elif kind is Uncertain:
+            self._append(self._nature(node), [self._inside(self._lottery(one)) for one in node.options], [], None)
         elif kind is Chance:
             keys, nums, rewards = self._lottery(node)
             self._append(CHANCE_KIND, keys, nums, rewards)
@@ -161,8 +153,8 @@ class _FlatTraversal(Traversal[Network]):
     def _write_decision(self, node: Decide[Any, Any]) -> None:
         keys: list[int] = []
         rewards: dict[int, Any] = {}
-        pending: list[tuple[list[int], list[int], dict[int, Any] | None]] = []
         actions = node.actions
+        self.mover = node.player
         dropped = 0
         number = self.index.setdefault
         as_it_is, ends, states = self.canonical is None, self.ends, self.states
@@ -194,9 +186,8 @@ class _FlatTraversal(Traversal[Network]):
                         if row[2]:
                             rewards[len(keys)] = row[2][0]
                     else:
-                        key = INLINE + len(self.inline_row) + len(pending)
-                        pending.append(row)
-                elif kind is PassTo:
+                        key = self._inside(row)
+                elif kind is PassTo or kind is Uncertain:
                     key = self._edge(option)
                     if option.reward != 0:  # type: ignore[attr-defined]
                         rewards[len(keys)] = finite_number(option.reward, "reward")  # type: ignore[attr-defined]
@@ -218,17 +209,14 @@ class _FlatTraversal(Traversal[Network]):
             there = [not (option is None or type(option) is Unavailable) for option in node.options]
             actions = list(compress(actions, there))
         if not keys:
-            raise dead_end_error()
+            raise dead_end()
         self.actions.extend(actions)
         if rewards:
             first = len(self.keys)
             self.rewards.update((first + at, reward) for at, reward in rewards.items())
-        self.kinds.append(MAX_KIND if node.player == 0 else MIN_KIND)
+        self.kinds.append(PLAYER_KIND[node.player])
         self.degrees.append(len(keys))
         self.keys.extend(keys)
-        for row in pending:
-            self.inline_row.append(len(self.kinds))
-            self._append(CHANCE_KIND, *row)
 
     def _lottery(self, node: Chance[Any]) -> tuple[list[int], list[int], dict[int, Any] | None]:
         """Targets, integer weights and non-zero rewards of a chance node, merged."""
@@ -288,5 +276,5 @@ class _FlatTraversal(Traversal[Network]):
         payoffs = self.payoffs | {first_end + at: value for at, value in enumerate(self.ends)}
         fields["payoff"], fields["exact_payoffs"] = split_exact(len(kind), payoffs)
         fields["reward"], fields["exact_rewards"] = split_exact(len(dst), self.rewards)
-        fields["step"] = ((kind == Kind.MAX) | (kind == Kind.MIN))[dst]
+        fields["step"] = (((kind == Kind.MAX) | (kind == Kind.MIN)) & (fields["node_state"] >= 0))[dst]
         return Network(**separate_prefix(fields), canonical=self.canonical)

@@ -23,14 +23,14 @@ import numpy as np
 
 from mdpdice.backend import Progress
 from mdpdice.errors import DeadEndError, GameError, MdpDiceError, StateLimitError
-from mdpdice.exploration.assembly import END, FLIP, assemble
+from mdpdice.exploration.assembly import END, FLIP, INLINE, assemble
 from mdpdice.exploration.runaway import runaway
 from mdpdice.memory import available_bytes, used_bytes
 from mdpdice.modelling.asking import ask_game, raised_error
 from mdpdice.modelling.checks import check_state, hashing_error, not_an_edge_error
-from mdpdice.modelling.distribution import Dist
+from mdpdice.modelling.distribution import Dist, certainly
 from mdpdice.modelling.equality import collision_error, same_kind
-from mdpdice.modelling.game import Chance, Conditional, End, Game, Go, PassTo
+from mdpdice.modelling.game import Chance, Conditional, End, Game, Go, PassTo, Uncertain
 from mdpdice.modelling.number import count, exact_discount, finite_number
 from mdpdice.modelling.sense import sense_of
 from mdpdice.networks.network import Kind
@@ -39,11 +39,12 @@ R = TypeVar("R")
 K = TypeVar("K", bound=Hashable)
 
 # Looking a member of an enum up takes longer than all else that is done for a small node.
-END_KIND, MAX_KIND, MIN_KIND, CHANCE_KIND = map(int, (Kind.END, Kind.MAX, Kind.MIN, Kind.CHANCE))
+END_KIND, CHANCE_KIND, *PLAYER_KIND = map(int, (Kind.END, Kind.CHANCE, Kind.MAX, Kind.MIN))
 MAX_STATES = 10_000_000
 """The limit of states unless the user gives another one."""
 RUNAWAY = 1_000_000
 """States from which one is looked for."""
+SURE = certainly(0)
 _CHECK_EVERY = 1 << 15  # edges between two looks at the limits
 _LOOK_EVERY = 0.1  # seconds between two, where states take long
 _EDGE_BYTES = 60
@@ -85,6 +86,10 @@ class Traversal(abc.ABC, Generic[R]):
         self.defects = 0
         self.worst_defect: tuple[Fraction, Any] = (Fraction(0), None)
         self.flips = False
+        self.natures, self.starter = 0, False  # rows where nature minimises, and whether some oppose the starter
+        self.mover = 0  # who decides in the node that is written
+        # Nodes inside the one that is written, with their inline number and who decides around them.
+        self.pending: list[tuple[int, Any, int]] = []
         self.averaged = False
 
     # --- the loop -----------------------------------------------------------
@@ -242,13 +247,41 @@ class Traversal(abc.ABC, Generic[R]):
         if kind is PassTo:
             self.flips = True
             return self._target(edge.state) | FLIP
+        if kind is Uncertain:
+            return self._inside(edge)
         raise not_an_edge_error(edge)
+
+    def _inside(self, node: Any) -> int:
+        """Key of a node that is part of the one being written, and will be written after it."""
+        number = len(self.inline_row)
+        self.inline_row.append(-1)
+        self.pending.append((number, node, self.mover))
+        return INLINE + number
 
     # --- rows ---------------------------------------------------------------
 
-    @abc.abstractmethod
     def write(self, node: Any) -> None:
         """Write the row of the next state, and of the nodes inside it."""
+        __tracebackhide__ = True
+        self.state_row.append(len(self.kinds))
+        self.mover = 0
+        self.write_node(Chance(SURE, (node,), 0) if type(node) is Uncertain else node)  # nature's has no state
+        for number, inner, mover in self.pending:  # which grows
+            self.inline_row[number], self.mover = len(self.kinds), mover
+            self._append(CHANCE_KIND, *inner) if type(inner) is tuple else self.write_node(inner)
+        self.pending.clear()
+
+    @abc.abstractmethod
+    def write_node(self, node: Any) -> None:
+        """Write the row of a node, or of what `_inside` was given."""
+
+    def _nature(self, node: Uncertain[Any]) -> int:
+        """Kind of a row of nature, whose actions are noted down."""
+        self.actions += node.actions
+        self.starter |= node.against == "starter"
+        minimises = node.victim(self.mover) == 0
+        self.natures += minimises
+        return PLAYER_KIND[minimises]
 
     @abc.abstractmethod
     def finish(self) -> R:
@@ -335,11 +368,18 @@ class Traversal(abc.ABC, Generic[R]):
 
     def assemble(self, totals: Sequence[int] | None = None) -> tuple[dict[str, Any], int]:
         """Return the fields that networks and lattices have in common, and the node of the first inline end."""
-        if self.flips and MIN_KIND in self.kinds:
+        if self.flips and self.kinds.count(Kind.MIN) > self.natures:
             msg = "a game uses either pass_to (payoffs seen by the mover) or player=1 (payoffs of player 0), not both"
             raise GameError(msg)
         written = self.kinds, self.degrees, self.keys, self.nums, self.state_row, self.inline_row
         rows = assemble(*written, len(self.ends), totals)
+        if self.flips and self.starter:
+            raise GameError("with pass_to let states say who started: against='mover' if started else 'other'")
+        if self.flips and self.natures:
+            # The opponent of the mover picks for nature, and passes the move back.
+            picks = rows["kind"] == Kind.MIN
+            rows["kind"][picks] = Kind.MAX
+            rows["sign"][np.repeat(picks, np.diff(rows["indptr"])) ^ picks[rows["dst"]]] *= -1
         node_state = np.full(len(rows["kind"]), -1, dtype=np.int64)
         node_state[rows["state_node"]] = np.arange(len(self.states))
         return {
@@ -367,7 +407,7 @@ class Traversal(abc.ABC, Generic[R]):
         return (text,)
 
 
-def dead_end_error() -> DeadEndError:
+def dead_end() -> DeadEndError:
     """Return the error for a decision that offers nothing."""
     return DeadEndError("a decision without an available option; end the play here, or give it an option")
 

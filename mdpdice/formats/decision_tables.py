@@ -4,11 +4,10 @@ Libraries of arrays know only this form, whose value is
 
 .. math:: v(s) = \max_a \; r(s, a) + \gamma \sum_t p(s, a, t) \, v(t) .
 
-`tabulate` writes a network of one player so.  Chance nodes between decisions become part of the rows; where chance
-can come back to itself, or an edge into chance takes a step, they stay as states with one choice.  Payoffs of ends are
-paid with the choice that leads to them, and what ends goes on in one absorbing state for 0, the last one.  A
-minimiser's rewards are negated.
-The value of node ``i`` is then ``sign * (base[i] + (lift @ v)[i])``.
+`tabulate` writes a network of one player so.  Chance nodes between decisions become part of the rows; where chance can
+come back to itself, or an edge into chance takes a step, they stay as states with one choice.  Payoffs of ends are paid
+with the choice that leads to them, and what ends goes on in one absorbing state for 0, the last one.  A minimiser's
+rewards are negated.  The value of node ``i`` is then ``sign * (base[i] + (lift @ v)[i])``.
 
 With a horizon of n decisions the table is the same, and n stages of it are played.
 """

@@ -24,9 +24,8 @@ class NetworkEnv(gymnasium.Env[int, int]):
     beyond them stands for the last option, so that every action of the space is defined everywhere.
 
     A step gives all that is paid up to the next decision or the end.  With a discount it is the agent who discounts:
-    the value of the network is the expected sum of ``discount ** k`` times the reward of step ``k``.  What chance
-    pays before the first decision comes with the first step.  Where chance cycles for ever and pays nothing, play
-    is over.
+    the value of the network is the expected sum of ``discount ** k`` times the reward of step ``k``.  What chance pays
+    before the first decision comes with the first step.  Where chance cycles for ever and pays nothing, play is over.
 
     Attributes
     ----------

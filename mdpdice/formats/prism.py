@@ -54,9 +54,8 @@ def write_prism(
     Returns
     -------
     Explicit or PrismProgram
-        Both have a `property`, the question to ask, and a `shift` to add to the answer.  An `Explicit` gives
-        the value of the variable ``s`` for every node of the network, a `PrismProgram` the values of the variables in
-        a state.
+        Both have a `property`, the question to ask, and a `shift` to add to the answer.  An `Explicit` gives the value
+        of the variable ``s`` for every node of the network, a `PrismProgram` the values of the variables in a state.
     """
     if isinstance(source, Game):
         source = compile_lattice(source) if axes(source) else explore(source)

@@ -163,6 +163,14 @@ class GridTables:
             for at, reward in enumerate(self.lattice.rewards)
         ]
 
+    def ranges(self, points: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the least and the greatest of every reward, at these points if it has no table; at the end 0."""
+        found = [
+            self.lattice.reward_at(at, points) if own is None else own for at, (_, own) in enumerate(self._rewards)
+        ]
+        ends = [(np.fmin.reduce(one, initial=np.inf), np.fmax.reduce(one, initial=-np.inf)) for one in found]
+        return np.array([*ends, (0.0, 0.0)]).T
+
     def _tabulated(self, expr: Expr, *functions: Callable[[NDArray[np.int64]], Any]) -> Any:
         """Return the counters of an expression, and a table of each function; None for tables that were too large."""
         names, points = self._all(expr)

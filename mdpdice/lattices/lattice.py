@@ -154,6 +154,16 @@ class Lattice:
         return math.prod(self.shape)
 
     @property
+    def nature(self) -> Bools:
+        """Core nodes where nature picks a distribution: decisions inside an option or a roll, shape (N,)."""
+        inside = ((self.kind == Kind.MAX) | (self.kind == Kind.MIN)) & (self.node_state < 0)
+        inside[self.dst[np.repeat(self.switch, np.diff(self.indptr))]] = False
+        for node in np.flatnonzero(inside).tolist():
+            # Decisions that an objective made have no state either.
+            inside[node] = self.actions[self.first_action(node)] == "die 1"
+        return cast("Bools", inside)
+
+    @property
     def point_type(self) -> np.dtype[Any]:
         """Type that is large enough for the numbers of points, and that kernels index by."""
         return np.dtype(np.int32 if self.size < 1 << 31 else np.int64)

@@ -29,7 +29,7 @@ from typing import Any
 import attrs
 import numpy as np
 
-from mdpdice.backend import Run
+from mdpdice.backend import Candidate, Run
 from mdpdice.errors import NotConvergedError, UnsupportedError
 from mdpdice.lattices.grid_tables import Tables
 from mdpdice.lattices.lattice import Lattice
@@ -74,11 +74,13 @@ def solve_layers(layers: Layers, run: Run, *, max_sweeps: int = 100_000) -> tupl
     SolveInterrupted
         The solve was cancelled or is out of time.
     """
-    values = np.full(layers.reached.shape, np.nan)
+    values = (np.empty if run.checkpoint is None else run.checkpoint.room)(layers.reached.shape)
+    values.fill(np.nan)
     place = np.empty(layers.lattice.size if layers.cyclic else 0, dtype=layers.lattice.point_type)
     rows = _rows(layers.program)
     work = _Work(layers, values, place, rows, *_reads(layers.program, rows), run, max_sweeps)
     (done, most), ahead = _resumed(work), None
+    run.offer(lambda: Candidate(values, np.zeros(0, dtype=np.int64), done))
     with workers() as pool:
         for at in range(len(layers.layers) - 1 - done, -1, -1):
             layer = layers.layers[at]
@@ -95,7 +97,10 @@ def solve_layers(layers: Layers, run: Run, *, max_sweeps: int = 100_000) -> tupl
                     ahead = pool.submit(_groups, work, layers.layers[at - 1])
                 for sweeps in in_parallel(pool, partial(_iterate, work), groups):
                     most = max(most, sweeps)
-            run.tell("solve", layers=len(layers.layers) - at, of=len(layers.layers))
+            done += 1
+            for number, _ in enumerate(slabs(layers.lattice, len(layer.points))):
+                layers.kept.pop((layer.number, number), None)
+            run.tell("solve", layers=done, of=len(layers.layers))
             run.step(work.kept, layer, most)
     return values, most
 
@@ -127,7 +132,7 @@ def _resumed(work: _Work) -> tuple[int, int]:
     if file is None:
         return done, most
     for step in file.steps("steps"):
-        with file.part("steps"):
+        with file.last("steps").part("steps"):
             points = layers.layers[len(layers.layers) - 1 - done].points
             marks = layers.reached[:, points]
             here = np.full(marks.shape, np.nan)

@@ -156,7 +156,7 @@ def find_large_layers(lattice: Lattice, run: Run, *, max_bytes: int | None = Non
 
 def _find(lattice: Lattice, run: Run, limit: int, least: int = 0) -> Layers | None:
     program = compile_program(lattice)
-    _check_memory(program, limit)
+    _check_memory(program, limit, on_disk=run.checkpoint is not None)
     ranks = rank_points(lattice)
     if lattice.n_edges * lattice.size < least * (int(ranks.layer.max()) + 1):
         return None
@@ -168,16 +168,16 @@ def _find(lattice: Lattice, run: Run, limit: int, least: int = 0) -> Layers | No
     return found
 
 
-def _check_memory(program: Program, limit: int) -> None:
+def _check_memory(program: Program, limit: int, on_disk: bool) -> None:
     size, entries, width = program.lattice.size, len(program.entries), program.lattice.point_type.itemsize
-    # Layer, order in it and place of every point, with room to sort; a mark and a value per entry, twice for the check.
-    needed = size * (36 + width + entries * 19)
+    # Layer, order in it and place of every point, with room to sort; per entry a mark, two for the check, and a value.
+    needed = size * (36 + width + entries * (3 if on_disk else 11))
     if needed > limit:
         msg = (
             f"the lattice has {size:,} points and {entries} core nodes whose values are stored: about "
             f"{needed / 1e9:.1f} GB, and {limit / 1e9:.1f} GB may be used. Give the counters smaller ranges or larger "
             "steps, or let fewer core states be entered by edges that change counters; where play comes to few of the "
-            "points, solve game.unrolled()"
+            "points, solve game.unrolled(); with a checkpoint in a folder values lie there, and less memory is taken"
         )
         raise StateLimitError(msg, explored=0, frontier=[], value=needed, limit=limit)
 
@@ -285,7 +285,7 @@ class _Spread:
         state = None if file is None else file.state(self.series)
         if file is None or state is None:
             return [], 0
-        with file.part(self.series):
+        with file.last(self.series).part(self.series):
             done, points, length = int(state["done"][0]), state["points"].astype(np.int64), state["length"]
             cuts = np.cumsum(length)
             inside = (length > 0).all() and (length <= len(points)).all() and cuts[-1] == len(points)

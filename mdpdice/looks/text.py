@@ -43,6 +43,8 @@ def spaced(name: str) -> str:
 
 def phrase(value: Any) -> str:
     """Return an action or outcome in words: ``CrossOut("pair")`` is "cross out pair"."""
+    if type(value) is int:
+        return str(value)  # most are, and this is fast
     fields = init_fields(value)
     if fields is not None:
         named = len(fields) > 1

@@ -14,7 +14,7 @@ from mdpdice.errors import GameError
 from mdpdice.modelling.distribution import Dist
 from mdpdice.modelling.equality import Getter, as_tuple, no_parts, parts
 from mdpdice.modelling.expressions import Expr
-from mdpdice.modelling.game import Chance, Conditional, Decide, End, Go, Node, Option, PassTo, Unavailable
+from mdpdice.modelling.game import Chance, Conditional, Decide, End, Go, Node, Option, PassTo, Unavailable, Uncertain
 
 # Of these every value is a sound part of a state; for any other type the value is looked at.
 _ATOMS: frozenset[type] = frozenset({int, str, bool, bytes, Fraction, type(None)})
@@ -84,8 +84,8 @@ def _named_values(found: Any) -> Iterator[tuple[str, Any]]:
     todo = [found]
     while todo:
         one = todo.pop()
-        if isinstance(one, Decide | Chance):
-            todo += reversed(one.options if isinstance(one, Decide) else one.edges)
+        if isinstance(one, Decide | Chance | Uncertain):
+            todo += reversed(one.edges if isinstance(one, Chance) else one.options)
         elif isinstance(one, Conditional):
             todo += [one.otherwise, one.then]
         elif isinstance(one, End):
@@ -112,6 +112,8 @@ def not_an_edge_error(edge: Any) -> GameError:
         msg = "`then` returned None instead of an edge; return go(...), pass_to(...), roll(...) or end(...)"
     elif isinstance(edge, Decide):
         msg = "a decision stands inside an option or a roll; give it a state of its own and use go(state)"
+    elif isinstance(edge, Uncertain):
+        msg = "solver='lookahead' does not look beyond uncertain(); use another one"
     elif isinstance(edge, Unavailable):
         msg = "when(cond, edge) stands inside chance, where an edge cannot be left out; give it a third argument"
     elif isinstance(edge, Conditional) and edge.otherwise is None:

@@ -1,25 +1,9 @@
 """Counters: score-like parts of a state, declared beside the game instead of inside its states.
 
-A counter is a class attribute of a game, without annotation.  On a game object it stands for its
-value, as an expression, and makes updates:
-
->>> import attrs
->>> from mdpdice import Counter, Game, Node, d6, decide, end, go, roll, solve, when
->>> @attrs.frozen
-... class PigTurn(Game[str, str]):
-...     cap: int = 100
-...     points = Counter(lambda game: range(game.cap + 6))
-...     def start(self) -> str:
-...         return "turn"
-...     def node(self, state: str) -> Node[str, str]:
-...         again = roll(d6, lambda k: end() if k == 1 else go(state, self.points.add(k)))
-...         over = self.points >= self.cap
-...         return when(over, end(self.points), decide({"hold": end(self.points), "roll": again}))
->>> PigTurn().points + 5
-points + 5
-
-The game's `node` describes the core, here one state.  Its full state is an `At`: a core state and a
-value of every counter.
+A counter is a class attribute of a game, without annotation: ``points = Counter(lambda game: range(game.cap + 6))``.
+On a game object it stands for its value, as an expression, and makes updates: ``self.points >= self.cap`` is a
+condition, and ``go(state, self.points.add(k))`` an edge along which the counter rises.  The game's `node` describes the
+core, here one state.  Its full state is an `At`: a core state and a value of every counter.
 """
 
 from __future__ import annotations

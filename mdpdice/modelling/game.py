@@ -1,20 +1,9 @@
 """The modelling language: a game is a start state and a function from states to nodes.
 
 A node says what happens in a state: the play ends, chance moves, or a player decides.  The makers `end`, `go`,
-`pass_to`, `roll`, `chance`, `when` and `decide` build nodes; `mdpdice.explore` calls them for every state that can be
-reached and compiles the answers into a `mdpdice.networks.network.Network`.
-
->>> from mdpdice import Game, Node, decide, end, go, roll, d6
->>> class PigTurn(Game[int, str]):
-...     def start(self) -> int:
-...         return 0
-...     def node(self, points: int) -> Node[int, str]:
-...         if points >= 100:
-...             return end(points)
-...         return decide({
-...             "hold": end(points),
-...             "roll": roll(d6, lambda k: end() if k == 1 else go(points + k)),
-...         })
+`pass_to`, `roll`, `uncertain`, `chance`, `when` and `decide` build nodes; `mdpdice.explore` calls them for every
+state that can be reached and compiles the answers into a `mdpdice.networks.network.Network`.  The tutorial begins with
+an example.
 """
 
 from __future__ import annotations
@@ -23,10 +12,10 @@ import abc
 import copy
 from collections.abc import Callable, Hashable, Iterable
 from fractions import Fraction
-from typing import Any, ClassVar, Generic, Never, TypeAlias, TypeVar
+from typing import Any, ClassVar, Generic, Never, TypeAlias, TypeVar, cast
 
-from mdpdice.errors import GameError, MdpDiceError, NonDeterministicGameError
-from mdpdice.modelling.asking import undecorated
+from mdpdice.errors import GameError, NonDeterministicGameError
+from mdpdice.modelling.asking import ask, undecorated
 from mdpdice.modelling.counters import At
 from mdpdice.modelling.distribution import Dist
 from mdpdice.modelling.expressions import Expr
@@ -41,19 +30,21 @@ from mdpdice.modelling.nodes import (
     Option,
     PassTo,
     Unavailable,
+    Uncertain,
     chance,
     decide,
     end,
     go,
     pass_to,
     roll,
+    uncertain,
     when,
 )
 from mdpdice.modelling.sense import Sense
 
 __all__ = [
     "Chance", "ClassicMDP", "Conditional", "Decide", "Edge", "End", "Game", "Go", "Node", "Option", "PassTo",
-    "Unavailable", "chance", "decide", "end", "go", "pass_to", "roll", "when",
+    "Unavailable", "Uncertain", "chance", "decide", "end", "go", "pass_to", "roll", "uncertain", "when",
 ]  # fmt: skip
 
 Number: TypeAlias = int | float | Fraction
@@ -242,12 +233,7 @@ class ClassicMDP(Game[S, A]):
         return actions
 
     def _option(self, state: S, action: A) -> Edge[S]:
-        try:
-            return roll(
-                self.transition(state, action), lambda target: go(target, reward=self.reward(state, action, target))
-            )
-        except MdpDiceError as error:
-            raise error.at(state, action) from error.__cause__
-        except Exception as error:
-            msg = f"transition() or reward() raised {type(error).__name__}: {error}"
-            raise GameError(msg, state=state, action=action) from error
+        def option() -> Edge[S]:
+            return roll(self.transition(state, action), lambda to: go(to, reward=self.reward(state, action, to)))
+
+        return cast("Edge[S]", ask(option, what="transition() or reward()", state=state, action=action))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 import itertools
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, Generic, Never, TypeAlias, TypeVar, cast, overload
 
@@ -104,6 +104,30 @@ class Chance(Edge[S_co]):
 
     def __repr__(self) -> str:
         return f"roll({self.dist!r}, ...)"
+
+
+class Uncertain(Edge[S_co]):
+    """Nature picks one of several rolls; made by `uncertain`."""
+
+    __slots__ = ("actions", "against", "options")
+    reward, updates = 0, ()
+
+    def __init__(self, options: tuple[Chance[S_co], ...], against: str) -> None:
+        self.options = options
+        self.against = against
+        self.actions = [f"die {number}" for number in range(1, len(options) + 1)]
+
+    def victim(self, mover: int) -> int:
+        """Player whom nature opposes, where `mover` decides."""
+        return {"mover": mover, "other": 1 - mover}.get(self.against, 0)
+
+    def pick(self, values: Sequence[float], mover: int, sense: str) -> int:
+        """Place of the roll that nature picks by what each is worth, seen as payoffs are."""
+        little = (self.victim(mover) == 0) == (sense == "max")
+        return values.index(min(values) if little else max(values))
+
+    def __repr__(self) -> str:
+        return f"uncertain({', '.join(repr(option.dist) for option in self.options)}, ...)"
 
 
 class Unavailable(Option[Never]):
@@ -299,6 +323,36 @@ def roll(dist: Dist[Any], then: Any, *more: Any, reward: Number | Expr = 0) -> E
         if (wrong := _misfit(then, *(dist.outcomes[0] if more else dist.outcomes[:1]))) is None:
             raise
         raise GameError(wrong, value=then) from error
+
+
+def uncertain(
+    *dists: Dist[T], then: Callable[[T], Edge[S]], reward: Number | Expr = 0, against: str = "mover"
+) -> Edge[S]:
+    """Let nature pick one of several distributions, and roll it: again every time, and against a player.
+
+    This is not a player's decision: it takes no step, and its node in a network has no state.  The distributions are
+    called ``"die 1"``, ``"die 2"``, ...
+
+    Parameters
+    ----------
+    *dists : Dist
+        What may be rolled.
+    then, reward
+        As for `roll`, whose errors are raised here too.
+    against : {"mover", "other", "starter"}
+        Whom nature opposes: who is to move (player 0, or who decides where this is an option), the other one, or
+        always player 0; with `pass_to` one of the first two.
+
+    Raises
+    ------
+    GameError
+        There is no distribution, or `against` is something else.
+    """
+    __tracebackhide__ = True
+    if not dists or against not in ("mover", "other", "starter"):
+        msg = "uncertain() takes distributions, then=..., and against='mover', against='other' or against='starter'"
+        raise GameError(msg, value=against)
+    return Uncertain(tuple(cast("Chance[S]", roll(dist, then, reward=reward)) for dist in dists), against)
 
 
 def _misfit(then: Any, *outcomes: Any) -> str | None:

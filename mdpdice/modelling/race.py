@@ -8,7 +8,7 @@ from mdpdice.errors import GameError
 from mdpdice.modelling.counters import Counter, Flags, Update, axes
 from mdpdice.modelling.expressions import as_expr
 from mdpdice.modelling.game import A, Game, S
-from mdpdice.modelling.nodes import Chance, Conditional, Decide, End, Go, Node, Unavailable, end, pass_to, when
+from mdpdice.modelling.nodes import Chance, Conditional, Decide, End, Go, Unavailable, Uncertain, end, pass_to, when
 
 
 def race(turn: Game[S, A] | type[Game[S, A]], target: int) -> Game[S, A]:
@@ -39,7 +39,8 @@ def race(turn: Game[S, A] | type[Game[S, A]], target: int) -> Game[S, A]:
     own = [axis for axis in axes(turn) if axis.name not in ("mine", "theirs")]
     made = {a.name: Flags(a.boxes) if a.boxes else Counter(a.values, start=a.start, outside=a.outside) for a in own}
     kind: Any = type("Race", (_Race,), made)
-    return kind(turn, target)
+    game: Game[S, A] = kind(turn, target)
+    return game
 
 
 @attrs.frozen
@@ -57,7 +58,7 @@ class _Race(Game[Any, Any]):
     def canonical(self, state: Any) -> Any:
         return self.turn.canonical(state)
 
-    def node(self, state: Any, /) -> Node[Any, Any]:
+    def node(self, state: Any, /) -> Any:
         return self._raced(self.turn.node(state))
 
     def _raced(self, node: Any) -> Any:
@@ -74,6 +75,8 @@ class _Race(Game[Any, Any]):
                 return node
             case Chance() if not paid:
                 return Chance(node.dist, tuple(map(self._raced, node.edges)), 0)
+            case Uncertain():
+                return Uncertain(tuple(map(self._raced, node.options)), node.against)
             case Conditional():
                 return Conditional(node.cond, self._raced(node.then), self._raced(node.otherwise))
             case Decide():

@@ -15,7 +15,7 @@ from mdpdice.errors import MdpDiceError
 from mdpdice.modelling.counters import At, Axis, axes, forbidden_error, unknown_counter_error
 from mdpdice.modelling.equality import collision_error, same_kind
 from mdpdice.modelling.expressions import Expr
-from mdpdice.modelling.game import Chance, Conditional, Decide, Edge, End, Game, Go, Node, PassTo, end
+from mdpdice.modelling.game import Chance, Conditional, Decide, Edge, End, Game, Go, Node, PassTo, Uncertain, end
 
 S = TypeVar("S", bound=Hashable)
 A = TypeVar("A", bound=Hashable)
@@ -100,6 +100,8 @@ class Unrolled(Game[At[S], A], Generic[S, A]):
         kind = type(edge)
         if kind is End:
             return end(_number(edge.payoff, values))
+        if kind is Uncertain:
+            return Uncertain(tuple(self._placed(roll, values) for roll in edge.options), edge.against)
         if kind is not Go and kind is not PassTo:
             return edge
         found = self._edge(edge, values)

@@ -179,9 +179,6 @@ def _check_range(net: Network) -> None:
         raise errors.DiscountRangeError(msg, value=net.discount)
     if net.horizon is not None and (type(net.horizon) is not int or net.horizon < 0):
         raise horizon_error(net.horizon)
-    if net.total and net.horizon is not None:
-        msg = "a game with `total` other than 0 has no horizon: a play cut off would have no owner"
-        raise errors.HorizonRangeError(msg, value=net.horizon)
     if net.discount < 1:
         _check_steps(net)
 

@@ -1,7 +1,6 @@
 """Networks as files: numpy arrays and a JSON header in one archive, sealed by a hash.
 
-The file is an ``.npz`` archive without compression, so `numpy.load` reads it too.
-Its members are
+The file is an ``.npz`` archive without compression, so `numpy.load` reads it too.  Its members are
 
 * ``header``, the bytes of a JSON object: format and version, start, discount,
   horizon, total, sense, warnings, the exact numbers that no float equals (as hexadecimal

@@ -57,6 +57,15 @@ class Names:
         """Whether a node is a decision (MAX or MIN), shape (N,)."""
         return cast("Bools", (self.kind == Kind.MAX) | (self.kind == Kind.MIN))
 
+    @cached_property
+    def nature(self) -> Bools:
+        """Where nature picks a distribution (see `mdpdice.uncertain`): decisions of ``"die 1"``, shape (N,)."""
+        found, named = self.decides & (self.node_state < 0), len(self.actions) == self._action_start[-1]
+        for node in np.flatnonzero(found).tolist():
+            # Decisions that an objective made have no state either.
+            found[node] = named and self.actions[self._action_start[node]] == "die 1"
+        return found
+
     def edges(self, node: int) -> range:
         """Edges of a node."""
         return range(int(self.indptr[node]), int(self.indptr[node + 1]))

@@ -11,9 +11,8 @@ chance nodes alike.  The value of a play through an edge ``e`` from ``i`` to
 and the value of a node is the payoff (END), the largest (MAX) or smallest
 (MIN) value of its edges, or their mean by ``weight`` (CHANCE).
 
-Floats are rationals, so every network is exact: `Network.row` gives the
-probabilities, and `Network.exact_reward` and `Network.exact_payoff` the other
-numbers, as `fractions.Fraction`.
+Floats are rationals, so every network is exact: `Network.row` gives the probabilities, and `Network.exact_reward` and
+`Network.exact_payoff` the other numbers, as `fractions.Fraction`.
 """
 
 from __future__ import annotations
@@ -33,19 +32,8 @@ from mdpdice.modelling.nearest import nearest
 from mdpdice.modelling.number import exact_discount, finite_number
 from mdpdice.modelling.ranges import number_text
 from mdpdice.modelling.sense import Sense, checked_sense
-from mdpdice.networks.arrays import (
-    Bools,
-    Floats,
-    Ints,
-    Kind,
-    moved_numbers,
-    read_only,
-    read_only_bools,
-    read_only_bytes,
-    read_only_floats,
-    read_only_ints,
-    read_only_signs,
-)
+from mdpdice.networks import arrays
+from mdpdice.networks.arrays import Bools, Floats, Ints, Kind
 from mdpdice.networks.checks import check_network
 from mdpdice.networks.digest import network_digest
 from mdpdice.networks.names import NamedStates, Names
@@ -122,29 +110,30 @@ class Network(Names):
         It is not part of the problem: neither of its `digest` nor of its files.
     """
 
-    kind: NDArray[np.uint8] = attrs.field(converter=read_only_bytes)
-    indptr: Ints = attrs.field(converter=read_only_ints)
-    dst: Ints = attrs.field(converter=read_only_ints)
-    weight: Floats = attrs.field(converter=read_only_floats)
-    reward: Floats = attrs.field(converter=read_only_floats)
-    sign: NDArray[np.int8] = attrs.field(converter=read_only_signs)
-    step: Bools = attrs.field(converter=read_only_bools)
-    payoff: Floats = attrs.field(converter=read_only_floats)
+    kind: NDArray[np.uint8] = attrs.field(converter=arrays.read_only_bytes)
+    indptr: Ints = attrs.field(converter=arrays.read_only_ints)
+    dst: Ints = attrs.field(converter=arrays.read_only_ints)
+    weight: Floats = attrs.field(converter=arrays.read_only_floats)
+    reward: Floats = attrs.field(converter=arrays.read_only_floats)
+    sign: NDArray[np.int8] = attrs.field(converter=arrays.read_only_signs)
+    step: Bools = attrs.field(converter=arrays.read_only_bools)
+    payoff: Floats = attrs.field(converter=arrays.read_only_floats)
     start: int
     discount: Fraction = attrs.field(default=Fraction(1), converter=exact_discount)
     horizon: int | None = None
     total: Fraction = attrs.field(default=Fraction(0), converter=_total)
     sense: Sense = attrs.field(default="max", converter=checked_sense)
     numerator: NDArray[Any] = attrs.field(
-        default=attrs.Factory(lambda self: self.weight, takes_self=True), converter=read_only
+        default=attrs.Factory(lambda self: self.weight, takes_self=True), converter=arrays.read_only
     )
     states: Sequence[Hashable] = attrs.field(default=attrs.Factory(lambda self: range(len(self.kind)), takes_self=True))
     state_node: Ints = attrs.field(
-        default=attrs.Factory(lambda self: np.arange(len(self.states)), takes_self=True), converter=read_only_ints
+        default=attrs.Factory(lambda self: np.arange(len(self.states)), takes_self=True),
+        converter=arrays.read_only_ints,
     )
     node_state: Ints = attrs.field(
         default=attrs.Factory(lambda self: _inverse(self.state_node, len(self.kind)), takes_self=True),
-        converter=read_only_ints,
+        converter=arrays.read_only_ints,
     )
     actions: Sequence[Hashable] = attrs.field(
         default=attrs.Factory(lambda self: _numbered_actions(self.kind, self.indptr), takes_self=True)
@@ -190,6 +179,13 @@ class Network(Names):
             **edge_fields(self, edges),
         }
         return attrs.evolve(self, **{**kept, **changes})
+
+    def fixed(self, number: int) -> Network:
+        """Return the network in which nature picks ``"die {number}"`` every time; see `mdpdice.uncertain`."""
+        others = np.flatnonzero(~self.nature[self.source])
+        picked = [self.edge_of(node, f"die {number}") for node in np.flatnonzero(self.nature).tolist()]
+        changed = {"kind": np.where(self.nature, Kind.CHANCE, self.kind), "actions": actions_of(self, others)}
+        return self.keep_edges(np.union1d(others, picked).astype(np.int64), **changed)
 
     # --- exact numbers ------------------------------------------------------
 
@@ -349,7 +345,7 @@ def edge_fields(network: Network, edges: Ints) -> dict[str, Any]:
     """Return what some edges are worth and how likely they are, for `attrs.evolve`; an edge may stand there often."""
     names = ("weight", "reward", "sign", "step", "numerator")
     found = {name: getattr(network, name)[edges] for name in names}
-    return {**found, "exact_rewards": moved_numbers(network.exact_rewards, edges)}
+    return {**found, "exact_rewards": arrays.moved_numbers(network.exact_rewards, edges)}
 
 
 def actions_of(network: Network, edges: Ints) -> Sequence[Hashable]:

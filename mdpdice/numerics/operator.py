@@ -39,11 +39,6 @@ class Operator:
 
         return kernels.Rows(self.kind, self.indptr, self.dst, self.gain, self.coef, self.base)
 
-    @property
-    def edges(self) -> tuple[Rows]:
-        """The arguments that every kernel starts with."""
-        return (self.rows,)
-
     def plays(self) -> Operator:
         """Return the operator whose fixed point is the longest expected play, counted in nodes before the end.
 

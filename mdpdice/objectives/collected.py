@@ -51,7 +51,7 @@ def pay_at_the_end(network: Network, objective: OfPayoff) -> Network:
 
     sums, unit = [0] * network.n_nodes, 1
     if network.reward.any() or network.exact_rewards:
-        network, sums, unit = _with_sums(network, objective.top, name)
+        network, sums, unit = with_sums(network, objective.top, name)
         gains = {one: bool(gain(Fraction(one, unit))) for one in set(sums)}
         network = _ending(network, np.array([gains[one] for one in sums]), name)
     found = {}
@@ -65,7 +65,7 @@ def pay_at_the_end(network: Network, objective: OfPayoff) -> Network:
     return attrs.evolve(network, payoff=payoff, exact_payoffs=exact, total=Fraction(0), sense=sense)
 
 
-def _with_sums(
+def with_sums(
     network: Network, top: Callable[[int, Fraction], int | None], name: str
 ) -> tuple[Network, list[int], int]:
     """Return the network without rewards whose nodes stand once for every sum, the sum of every node, and its unit."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import attrs
 import numpy as np
 
 from mdpdice.errors import TotalRewardUndefinedError, UnsupportedError
-from mdpdice.networks.arrays import moved_numbers
+from mdpdice.networks.arrays import moved_numbers, split_exact
 from mdpdice.networks.network import Bools, Ints, Kind, Network, edge_fields
 from mdpdice.numerics.graph import end_components, is_acyclic
 from mdpdice.numerics.regions import can_reach, ending_ranks, idle_components, reached_by_some
@@ -117,11 +119,12 @@ def _idle(network: Network, keep: Bools | None = None) -> tuple[Ints, Bools]:
     return idle_components(network.indptr, network.dst, network.kind == Kind.CHANCE, network.reward != 0, keep)
 
 
-def collapse_idle(network: Network, *, stay: bool = True) -> Lowering | None:
-    """Merge every end component without rewards into one node, with the option to `stay` for 0.
+def collapse_idle(network: Network, *, stay: bool = True, worth: Any = (), keeping: Any = None) -> Lowering | None:
+    """Merge every end component without rewards into one node, with the option to `stay` for 0, or what it is `worth`.
 
     Without this a Bellman equation has many solutions there: any value that is at least as good as leaving repeats
-    itself round the component.  Where staying for ever is worth minus infinity, the option is left out.
+    itself round the component.  Where staying for ever is worth minus infinity, the option is left out.  To
+    stay is to go along the edges of `keeping`, by default the first ones.
     """
     if not _plays_may_not_end(network):
         return None
@@ -131,9 +134,9 @@ def collapse_idle(network: Network, *, stay: bool = True) -> Lowering | None:
         return None
     source, dst = network.source, network.dst
     inside = keep & (component[source] >= 0) & (component[source] == component[dst])
-    linger = np.full(network.n_nodes, -1, dtype=np.int64)
-    inside_edges = np.flatnonzero(inside)[::-1]
-    linger[source[inside_edges]] = inside_edges
+    if keeping is None:
+        keeping, inside_edges = np.full(network.n_nodes, -1), np.flatnonzero(inside)[::-1]
+        keeping[source[inside_edges]] = inside_edges
 
     # New nodes: those outside in their order, the components, and the end where play stays for ever.
     outside = component < 0
@@ -149,9 +152,12 @@ def collapse_idle(network: Network, *, stay: bool = True) -> Lowering | None:
     old_edge = old_edge[order]
     real = old_edge >= 0
     moved = edge_fields(network, old_edge)
-    # To stay takes no step and pays nothing.
-    for name, number_there in (("weight", 1), ("reward", 0), ("sign", 1), ("step", 0), ("numerator", 1)):
-        moved[name][~real] = number_there
+    # To stay takes no step.
+    paid, exact = split_exact(len(staying), dict(enumerate(worth)))
+    stays = np.flatnonzero(~real)
+    for name, number_there in (("weight", 1), ("reward", paid), ("sign", 1), ("step", 0), ("numerator", 1)):
+        moved[name][stays] = number_there
+    moved["exact_rewards"] |= {int(stays[at]): number for at, number in exact.items()}
     kind = np.concatenate((network.kind[outside], np.full(count, Kind.MAX), [Kind.END])).astype(np.uint8)
     decides = kind == Kind.MAX
     position = np.cumsum(network.decides[source]) - 1
@@ -176,7 +182,7 @@ def collapse_idle(network: Network, *, stay: bool = True) -> Lowering | None:
         actions=actions,
         exact_payoffs=moved_numbers(network.exact_payoffs, np.flatnonzero(outside)),
     )
-    return Lowering(lowered, number, old_edge, merged=Merged(network, component, linger))
+    return Lowering(lowered, number, old_edge, merged=Merged(network, component, keeping))
 
 
 def end_idle_chance(network: Network) -> Lowering | None:

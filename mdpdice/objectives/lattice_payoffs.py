@@ -42,7 +42,6 @@ def pay_worth(lattice: Lattice, objective: OfPayoff, run: Run) -> tuple[Lattice,
     if lattice.averaged:
         how = "compile_lattice(game, merge=False)"
         _refuse(objective, f"this lattice holds means of rewards that differ; {how}")
-    refuse_counter([axis.name for axis in lattice.axes])
     used = np.unique(lattice.reward[lattice.reward >= 0]).tolist()
     unit = math.lcm(*(_denominator(lattice.rewards[at]) for at in used))
     paid = {at: _whole(lattice.rewards[at], unit, objective) for at in used}
@@ -53,7 +52,7 @@ def pay_worth(lattice: Lattice, objective: OfPayoff, run: Run) -> tuple[Lattice,
     last = _largest_sum(lattice, paid, objective, run) if top is None else max(0, top)
     if lattice.size * (last + 1) >= MOST_POINTS:
         _refuse(objective, f"its sums go up to {last:,}, on {lattice.size:,} points of the other counters")
-    lowered = _with_worths(_with_counter(lattice, paid, last), objective, CounterValue(COLLECTED), unit, last)
+    lowered = _with_worths(with_counter(lattice, paid, last), objective, CounterValue(COLLECTED), unit, last)
     if top is None:
         return lowered, True
     settled, worth = CounterValue(COLLECTED) >= last, as_expr(objective.worth(Fraction(top, unit) + floor))
@@ -70,8 +69,9 @@ def _refuse(objective: OfPayoff, why: str) -> NoReturn:
     raise UnsupportedError(msg, value=objective)
 
 
-def _with_counter(lattice: Lattice, paid: dict[int, Expr], last: int) -> Lattice:
+def with_counter(lattice: Lattice, paid: dict[int, Expr], last: int) -> Lattice:
     """Return the lattice that counts its rewards instead of paying them."""
+    refuse_counter([axis.name for axis in lattice.axes])
     collected = CounterValue(COLLECTED)
     updates = list(lattice.updates)
     known: dict[tuple[int, int], int] = {}

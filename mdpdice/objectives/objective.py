@@ -19,7 +19,7 @@ from typing import Any, ClassVar, TypeAlias
 import attrs
 import numpy as np
 
-from mdpdice.errors import DiscountRangeError, GameError, HorizonRangeError, UnsupportedError
+from mdpdice.errors import DiscountRangeError, GameError, UnsupportedError
 from mdpdice.lattices.lattice import Lattice
 from mdpdice.modelling.asking import ask
 from mdpdice.modelling.expressions import Expr
@@ -29,17 +29,19 @@ from mdpdice.modelling.ranges import discount_error, horizon_error, number_text
 from mdpdice.modelling.sense import Sense, checked_sense, sense_of
 from mdpdice.networks.network import Bools, Kind, Network
 from mdpdice.numerics.regions import reached_by_all, reached_by_some
-from mdpdice.objectives.collected import pay_at_the_end
+from mdpdice.objectives.collected import pay_at_the_end, with_sums
 from mdpdice.objectives.endless_plays import collapse_idle, drop_infinite, drop_lost, end_idle_chance, missing_policy
 from mdpdice.objectives.reductions import (
     Because,
     Lowering,
     chain,
     negate,
+    one_view,
     shift_total,
     shift_value,
     stop_at,
     turn_sides,
+    unroll,
     without,
 )
 from mdpdice.objectives.two_player_infinities import drop_won, turn_if_alone
@@ -119,7 +121,9 @@ class Objective(abc.ABC):
 
     def lower(self, applied: Network, check: Callable[[], None] = lambda: None) -> list[Lowering]:
         """Chain of reductions from the network that `apply` gave to the canonical problem; `check` may stop it."""
-        steps = [*self._first(), *_for_the_maximiser(applied, self.wanted(applied))]
+        # What nature does counts for no decision of a horizon, which solvers do not know.
+        stages = [unroll] * bool(applied.nature.any())
+        steps = [*stages, *self._first(), *_for_the_maximiser(applied, self.wanted(applied))]
         infinite = [drop_won, turn_if_alone, drop_lost, drop_infinite]
         return chain(applied, [*steps, shift_total, end_idle_chance, *infinite, collapse_idle], check)
 
@@ -265,15 +269,14 @@ class Horizon(Objective):
 
     def apply(self, network: Network) -> Network:
         """Return the network with this horizon."""
-        if network.total:
-            msg = "a game with `total` other than 0 has no horizon: a play cut off would have no owner"
-            raise HorizonRangeError(msg, value=self.decisions)
         return attrs.evolve(network, horizon=self.decisions, sense=self.wanted(network))
 
 
 @attrs.frozen
 class Reach(Objective):
     """Probability of reaching a set of states; an endless play that does not is worth 0.
+
+    Where turns are passed, the player to move in the state that is asked for wants it, and the other one does not.
 
     Parameters
     ----------
@@ -297,10 +300,57 @@ class Reach(Objective):
 
     def apply(self, network: Network) -> Network:
         """Return the network in which targets end with payoff 1 and everything else pays nothing."""
-        refuse_pass_to(network, self)
         goal = _marked(network, self.targets)
         ends = goal | _marked(network, self.avoiding) | (network.kind == Kind.END)
-        return stop_at(network, ends, goal.astype(np.float64), self.wanted(network), rewards=False)
+        stopped = stop_at(network, ends, goal.astype(np.float64), self.wanted(network), rewards=False)
+        return one_view(stopped) if (network.sign < 0).any() else stopped
+
+
+def _turns(value: Any) -> int:
+    if (turns := whole_number(value) or 0) < 1:
+        raise GameError(f"Win(within={value!r}): give it a positive number of turns", value=value)
+    return turns
+
+
+@attrs.frozen
+class Win(Objective):
+    """Probability that the player to move wins, with more than half of `total`, within some turns of their own.
+
+    The other one does what they can against it, in as many turns.  For games with `pass_to` whose ends alone pay.  The
+    states of the answer have the turns that are over as a counter, ``At(state, collected=turns)``.
+
+    Parameters
+    ----------
+    within : int
+        Turns of the player to move; at the beginning of one more it is too late.
+    sense : {"max", "min"}, optional
+        What the player to move wants, by default ``"max"``.
+    """
+
+    chance: ClassVar[bool] = True
+
+    within: int = attrs.field(converter=_turns)
+    sense: Sense | None = attrs.field(default=None, converter=optional_sense)
+
+    def __str__(self) -> str:
+        return f"win-within:{self.within}"
+
+    def apply(self, network: Network) -> Network:
+        """Return the network with the turns beside its states, whose ends pay 1 for a win."""
+        self.refuse(network)
+        end, half = network.kind == Kind.END, network.total / 2
+        ahead = [network.exact_payoff(node) - half if ends else 0 for node, ends in enumerate(end.tolist())]
+        both = one_view(stop_at(network, end, np.zeros(len(end)), self.wanted(network), rewards=False))
+        back = np.concatenate((np.zeros(network.n_edges), network.sign < 0))
+        payoff = np.array([*(one > 0 for one in ahead), *(one < 0 for one in ahead)], dtype=np.float64)
+        return with_sums(attrs.evolve(both, payoff=payoff, reward=back), lambda *_: self.within, "Win")[0]
+
+    def refuse(self, model: Network | Lattice) -> None:
+        """Refuse a game without turns, or with rewards."""
+        paid = (model.reward >= 0) if isinstance(model, Lattice) else (model.reward != 0)
+        if not (model.sign < 0).any() or paid.any():
+            msg = "Win is defined where turns are passed by pass_to, and ends alone pay; use Reach or PayoffAtLeast"
+            raise UnsupportedError(msg, value=self)
 
 
 @attrs.frozen
@@ -475,15 +525,7 @@ class PayoffAtLeast(_OfThreshold):
 
 
 class PayoffAtMost(_OfThreshold):
-    """Probability that the payoff, with all rewards on the way, is at most a number.
-
-    Parameters
-    ----------
-    threshold : number
-        The number.
-    sense : {"max", "min"}, optional
-        What the player to move wants, by default ``"max"``: a large chance, and so a small payoff.
-    """
+    """Probability that the payoff, with all rewards on the way, is at most a number, given as for `PayoffAtLeast`."""
 
     _kind = "payoff-at-most"
 
@@ -494,3 +536,44 @@ class PayoffAtMost(_OfThreshold):
     def top(self, unit: int, least: Fraction) -> int:
         """Smallest sum that is too large."""
         return 0 if self._endless else math.floor((Fraction(self.threshold) - least) * unit) + 1
+
+
+@attrs.frozen
+class AverageReward(Objective):
+    """Long-run average of the rewards of one player, per decision or per visit of some states; 0 after an end.
+
+    Where every state has one, `details["bias"]` of the answer is how much more each collects than the start.
+
+    Parameters
+    ----------
+    sense : {"max", "min"}, optional
+        What the player wants, by default what the game says.
+    per : collection of states, or predicate, optional
+        Whose visits are counted, by default every decision (in a network without any, every state); every policy
+        must visit them again and again.
+    """
+
+    searched: ClassVar[bool] = True  # it is made of many answers, which are not kept
+
+    sense: Sense | None = attrs.field(default=None, converter=optional_sense)
+    per: States | None = attrs.field(default=None, validator=attrs.validators.optional(_states))
+
+    def __str__(self) -> str:
+        return "average" if self.per is None else f"average:{_listed(self.per)}"
+
+    def apply(self, network: Network) -> Network:
+        """Refuse, since an average is not the total of a network."""
+        raise UnsupportedError(f"{self} is made of many problems, and found by solve() alone", value=self)
+
+    def counted(self, network: Network) -> Bools:
+        """Nodes whose visits are counted."""
+        usual = network.decides if network.decides.any() else network.node_state >= 0
+        return usual if self.per is None else _marked(network, self.per)
+
+    def for_the_maximiser(self, network: Network) -> list[Step]:
+        """Return what makes the only player a maximiser; a discount is not heeded."""
+        refuse_pass_to(network, self)
+        if network.two_player or network.horizon is not None:
+            msg = "AverageReward knows one player and plays without a horizon; use Total, or fix one by a policy"
+            raise UnsupportedError(msg, value=self)
+        return _for_the_maximiser(network, self.wanted(network))

@@ -16,10 +16,12 @@ from mdpdice.modelling.counters import CounterValue, full_state
 from mdpdice.modelling.equality import same_kind
 from mdpdice.modelling.expressions import Expr, as_expr
 from mdpdice.modelling.symbolic import ways_through
+from mdpdice.networks.network import Kind
+from mdpdice.objectives.collected import COLLECTED
 from mdpdice.objectives.lattice_endings import end_where
-from mdpdice.objectives.lattice_payoffs import pay_worth
-from mdpdice.objectives.objective import Objective, OfPayoff, Reach, States, Total, refuse_pass_to
-from mdpdice.objectives.reductions import for_sense
+from mdpdice.objectives.lattice_payoffs import pay_worth, with_counter
+from mdpdice.objectives.objective import Objective, OfPayoff, Reach, States, Total, Win
+from mdpdice.objectives.reductions import for_sense, one_view
 
 
 def lower_lattice(lattice: Lattice, objective: Objective, run: Run | None = None) -> tuple[Lattice, bool]:
@@ -27,17 +29,20 @@ def lower_lattice(lattice: Lattice, objective: Objective, run: Run | None = None
 
     And whether a play without an end is worth something, as far as is known; on a lattice it is worth its rewards.
     """
-    supported = isinstance(objective, Total | Reach | OfPayoff)
-    if not supported or (lattice.discount != 1 and not isinstance(objective, Reach)):
+    supported = isinstance(objective, Total | Reach | Win | OfPayoff)
+    if not supported or (lattice.discount != 1 and not isinstance(objective, Reach | Win)):
         what = "a discount" if supported else f"the objective {objective!r}"
         msg = (
-            "lattices are solved for the undiscounted total, Reach, PayoffAtLeast, PayoffAtMost and Utility, not for "
-            f"{what}; use solve(explore(game), ...)"
+            "lattices are solved for the undiscounted total, Reach, Win, PayoffAtLeast, PayoffAtMost and Utility, not "
+            f"for {what}; use solve(explore(game), ...)"
         )
         raise UnsupportedError(msg, value=objective)
     endless, sense = False, objective.wanted(lattice)
     if isinstance(objective, Reach):
         lattice = _reaching(lattice, objective)
+        lattice = one_view(lattice) if (lattice.sign < 0).any() else lattice
+    elif isinstance(objective, Win):
+        lattice = _winning(lattice, objective)
     elif isinstance(objective, OfPayoff):
         lattice, endless = pay_worth(lattice, objective, Run() if run is None else run)
     return for_sense(lattice, sense), endless
@@ -45,7 +50,6 @@ def lower_lattice(lattice: Lattice, objective: Objective, run: Run | None = None
 
 def _reaching(lattice: Lattice, objective: Reach) -> Lattice:
     """Return the lattice in which targets end with payoff 1, and everything else pays nothing."""
-    refuse_pass_to(lattice, objective)
     goals, shunned = (_conditions(lattice, states) for states in (objective.targets, objective.avoiding))
     quiet = attrs.evolve(
         lattice,
@@ -62,6 +66,28 @@ def _reaching(lattice: Lattice, objective: Reach) -> Lattice:
         goal, avoided = goals.get(state, never), shunned.get(state, never)
         endings[state] = [(goal, as_expr(1)), (avoided & ~goal, as_expr(0))]
     return end_where(quiet, endings)
+
+
+def _winning(lattice: Lattice, objective: Win) -> Lattice:
+    """Return the lattice that counts the turns, whose ends pay 1 for a win of the player who starts."""
+    objective.refuse(lattice)
+    half, both = lattice.total / 2, one_view(lattice)
+    paid = [as_expr(0), *lattice.rewards]
+    # For either side, by the number of a payoff, which is -1 for 0; and what every turn counts.
+    numbers = (*(as_expr(one > half) for one in paid), *(as_expr(one < half) for one in paid), as_expr(1))
+    payoff = np.concatenate((lattice.payoff + 1, lattice.payoff + 1 + len(paid)))
+    back = np.concatenate((np.zeros(lattice.n_edges), lattice.sign < 0))
+    over, last = CounterValue(COLLECTED) >= objective.within, len(numbers) - 1
+    counted = attrs.evolve(
+        both,
+        rewards=numbers,
+        payoff=np.where(both.kind == Kind.END, payoff, -1).astype(np.int32),
+        reward=np.where(back, last, -1).astype(np.int32),
+        discount=Fraction(1),
+        progress=None if lattice.progress is None else (*lattice.progress, CounterValue(COLLECTED)),
+    )
+    counted = with_counter(counted, {last: as_expr(1)}, objective.within)
+    return end_where(counted, {state: [(over, as_expr(0))] for state in range(len(lattice.states))})
 
 
 def _conditions(lattice: Lattice, states: States) -> dict[int, Expr]:

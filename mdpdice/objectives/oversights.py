@@ -15,7 +15,12 @@ M = TypeVar("M", Network, Lattice)
 
 
 def noted(model: M, objective: Objective | None) -> M:
-    """Return a model, with its oversights among its warnings if the undiscounted total is asked for."""
+    """Return a model, with what nature makes of its value among its warnings, and oversights of undiscounted totals."""
+    picks = set(model.kind[model.nature].tolist())
+    if len(picks) == 1 and (model.sign > 0).all():
+        side = ("an upper", "a lower")[(Kind.MIN in picks) == (objective is None or objective.wanted(model) == "max")]
+        bound: str = f"the value is {side} bound for dice that are fixed, but unknown: nature picks again every time"
+        model = attrs.evolve(model, warnings=(*(one for one in model.warnings if one != bound), bound))
     limited = model.discount != 1 or getattr(model, "horizon", None) is not None
     if limited or not isinstance(objective, Total | None):
         return model

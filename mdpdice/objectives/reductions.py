@@ -16,7 +16,8 @@ import numpy as np
 from mdpdice.lattices.lattice import Lattice
 from mdpdice.modelling.sense import Sense
 from mdpdice.networks.arrays import moved_numbers, split_exact
-from mdpdice.networks.network import Bools, Floats, Ints, Kind, Network, edge_fields
+from mdpdice.networks.network import Bools, Floats, Ints, Kind, Network, actions_of, edge_fields
+from mdpdice.numerics.graph import attract
 
 _OTHER_SIDE = np.array([Kind.END, Kind.MIN, Kind.MAX, Kind.CHANCE], dtype=np.uint8)
 M = TypeVar("M", Network, Lattice)
@@ -74,6 +75,9 @@ class Lowering:
         """Lift exact values, one row per stage; infinite ones are floats."""
         sign = 1 if self.scale > 0 else -1
         places = list(zip(self.node.tolist(), (sign * self._infinity).tolist(), strict=True))
+        if self.stages:
+            size = len(places) // self.stages
+            rows, places = [rows[0][at : at + size] for at in range(0, len(places), size)], places[:size]
         return [[sign * row[node] + self.shift if node >= 0 else infinite for node, infinite in places] for row in rows]
 
     def bounds(self, lower: Floats, upper: Floats) -> tuple[Floats, Floats]:
@@ -120,19 +124,13 @@ class Merged:
         return result
 
 
-def towards(network: Network, edges: Ints, targets: Sequence[int], policy: Ints) -> Ints:
-    """Make the decisions among `edges` lead to the nearest of some nodes, in the order of their distance."""
-    entering: dict[int, list[int]] = {}
-    for edge, to in zip(edges.tolist(), network.dst[edges].tolist(), strict=True):
-        entering.setdefault(to, []).append(edge)
-    seen, queue = set(targets), list(targets)
-    for node in queue:
-        for edge in entering.get(node, ()):
-            before = int(network.source[edge])
-            if before not in seen:
-                seen.add(before)
-                policy[before] = edge
-                queue.append(before)
+def towards(network: Network, edges: Ints, targets: Sequence[int] | Ints, policy: Ints) -> Ints:
+    """Make the decisions among `edges`, in their order, lead to the nearest of some nodes."""
+    rank, source, dst = np.full(network.n_nodes, -1), network.source[edges], network.dst[edges]
+    rank[targets] = 0
+    attract(source, dst, np.ones(network.n_nodes, dtype=bool), rank)
+    nearer = edges[(rank[dst] >= 0) & (rank[dst] < rank[source])][::-1]
+    policy[network.source[nearer]] = nearer
     return policy
 
 
@@ -250,8 +248,8 @@ def unroll(network: Network) -> Lowering | None:
     if network.horizon is None:
         return None
     n, stages = network.n_nodes, network.horizon + 1
-    decides = network.decides
-    # With none left decisions are ends.
+    decides = network.decides & ~network.nature
+    # With none left decisions are ends; nature goes on.
     degree, edges0 = np.diff(network.indptr), np.flatnonzero(~decides[network.source])
     old_edge = np.concatenate([edges0] + [np.arange(network.n_edges)] * (stages - 1))
     stage = np.repeat(np.arange(stages), [len(edges0)] + [network.n_edges] * (stages - 1))
@@ -269,32 +267,41 @@ def unroll(network: Network) -> Lowering | None:
         states=range(0),
         state_node=np.zeros(0, dtype=np.int64),
         node_state=np.full(n * stages, -1),
-        actions=list(network.actions) * (stages - 1),
+        actions=[*actions_of(network, edges0), *list(network.actions) * (stages - 1)],
         exact_payoffs={k * n + at: x for k in range(stages) for at, x in network.exact_payoffs.items()},
     )
     return Lowering(lowered, np.arange(n * stages), old_edge, stages=stages)
 
 
+def one_view(model: M) -> M:
+    """Return the model as the player who starts sees it: node ``N + i`` is node ``i`` with the other one to move."""
+    n, e, passing = model.n_nodes, model.n_edges, model.sign < 0
+    own: tuple[str, ...] = ("switch", "guard", "update") if isinstance(model, Lattice) else ("step",)
+    fields = ("weight", "numerator", "reward", "payoff", *own)
+    twice: dict[str, Any] = {name: np.tile(getattr(model, name), 2) for name in fields}
+    return attrs.evolve(
+        model,
+        **twice,
+        kind=np.concatenate((model.kind, _OTHER_SIDE[model.kind])),
+        indptr=np.concatenate((model.indptr, e + model.indptr[1:])),
+        dst=np.concatenate((model.dst + n * passing, model.dst + n * ~passing)),
+        sign=np.ones(2 * e, dtype=np.int8),
+        node_state=np.concatenate((model.node_state, np.full(n, -1))),
+        actions=list(model.actions) * 2,
+        total=Fraction(0),
+    )
+
+
 def both_sides(network: Network) -> Network:
     """Return a zero-sum network without `pass_to`: node ``N + i`` is node ``i`` seen by the opponent of its mover."""
-    n, e, passing = network.n_nodes, network.n_edges, network.sign < 0
 
     def twice(numbers: Mapping[int, Fraction], size: int) -> dict[int, Fraction]:
         return {**numbers, **{size + at: -value for at, value in numbers.items()}}
 
-    turned = {
-        "reward": np.concatenate((network.reward, 0.0 - network.reward)),
-        "sign": np.ones(2 * e, dtype=np.int8),
-        "exact_rewards": twice(network.exact_rewards, e),
-    }
     return attrs.evolve(
-        network,
-        kind=np.concatenate((network.kind, _OTHER_SIDE[network.kind])),
-        indptr=np.concatenate((network.indptr, e + network.indptr[1:])),
-        dst=np.concatenate((network.dst + n * passing, network.dst + n * ~passing)),
-        **edge_fields(network, np.tile(np.arange(e), 2)) | turned,
+        one_view(network),
+        reward=np.concatenate((network.reward, 0.0 - network.reward)),
         payoff=np.concatenate((network.payoff, 0.0 - network.payoff)),
-        node_state=np.concatenate((network.node_state, np.full(n, -1))),
-        actions=list(network.actions) * 2,
-        exact_payoffs=twice(network.exact_payoffs, n),
+        exact_rewards=twice(network.exact_rewards, network.n_edges),
+        exact_payoffs=twice(network.exact_payoffs, network.n_nodes),
     )

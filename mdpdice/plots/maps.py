@@ -71,9 +71,8 @@ def region_map(
     Returns
     -------
     Axes
-        The mesh is ``ax.collections[0]``; its array holds the number of the category in the legend, masked
-        where there is no state.  States of different categories at one point make a point of the
-        category "depends on more".
+        The mesh is ``ax.collections[0]``; its array holds the number of the category in the legend, masked where there
+        is no state.  States of different categories at one point make a point of the category "depends on more".
     """
     index, (xs, ys) = points_of(network, (x, y), where)
     rows = zip(xs, ys, (of(network.states[at]) for at in index.tolist()), strict=True)

@@ -23,7 +23,7 @@ from mdpdice.looks.text import phrase
 from mdpdice.looks.throw import thrown
 from mdpdice.modelling.asking import ask_game
 from mdpdice.modelling.checks import not_a_node_error, not_an_edge_error
-from mdpdice.modelling.game import Chance, Decide, End, Game, Go, PassTo, Unavailable
+from mdpdice.modelling.game import Chance, Decide, End, Game, Go, PassTo, Unavailable, Uncertain
 from mdpdice.modelling.sense import Sense, sense_of
 from mdpdice.policies.playthrough import loses, plain
 
@@ -54,7 +54,7 @@ class Tree:
         Whether this option is as good as any other of the decision.
     lost : bool
         Whether this outcome ends the turn, or the play without a payoff.
-    decides : {"mover", "other", None}
+    decides : {"mover", "other", "nature", None}
         Who decides here; None where chance moves, and where the tree breaks off.
     state : str or None
         The state as text, where there is one of its own.
@@ -142,7 +142,7 @@ def _row(parent: Tree, node: Tree, level: int) -> Row:
     words, chance = node.words or node.state or "then", node.probability or Fraction(1)
     said = str(chance) if chance.denominator <= _READABLE else _percent(chance)
     if parent.decides:
-        words, said = f"{'you' if parent.decides == 'mover' else 'they'} {words}", ""
+        words, said = f"{ {'mover': 'you', 'nature': 'nature:'}.get(parent.decides, 'they') } {words}", ""
     return Row(level, node.best, words, said, _figure(node.value), node.leaf or "")
 
 
@@ -206,6 +206,7 @@ class _Place(Tree):
     # Whether no decision has come before: the discount does not act there.
     first: bool = True
     depth: int = 0
+    player: int = 0  # who decides in the state, or decided
     offset: float = 0.0
     gain: float = 1.0
     # The state, if it is one of its own; the last one on the way here; and the dice as they lie.
@@ -252,7 +253,7 @@ class _Builder:
 
     def _enter(self, place: _Place, state: Any, depth: int) -> None:
         """Find out what happens in the state of a place."""
-        place.at, place.base, place.depth = state, state, depth
+        place.at, place.base, place.depth, place.player = state, state, depth, 0
         if (depth, state) in self.path:
             place.value, place.leaf = self._ahead(state)[0], "again"
             return
@@ -275,10 +276,10 @@ class _Builder:
     def _branch(self, place: _Place) -> Iterator[_Place]:
         node = place.node
         kind = type(node)
-        if kind is Decide:
+        if kind is Decide or kind is Uncertain:
             for action, option in zip(node.actions, node.options, strict=True):
                 if option is not None and type(option) is not Unavailable:
-                    yield self._child(place, action, None, option, place.depth - 1)
+                    yield self._child(place, action, None, option, place.depth - (kind is Decide))
         elif kind is Chance:
             dist = node.dist
             for outcome, weight, edge in zip(dist.outcomes, dist.weights, node.edges, strict=True):
@@ -312,10 +313,11 @@ class _Builder:
             raise StateLimitError(msg, explored=count, frontier=where, value=count, limit=most)
         first = parent.first and type(parent.node) is not Decide
         place = _Place(label, probability=chance, parent=parent, side=parent.side, first=first)
+        place.player = getattr(parent.node, "player", parent.player)
         kind = type(edge)
         if kind is End:
             place.leaf, place.value = "end", float(edge.payoff)
-        elif kind is Chance:
+        elif kind is Chance or kind is Uncertain:
             place.node, place.depth, place.base, place.offset = edge, depth, parent.base, float(edge.reward)
         elif kind is Go or kind is PassTo:
             self._enter(place, edge.state, depth)
@@ -332,14 +334,15 @@ class _Builder:
 
     def _finish(self, place: _Place) -> None:
         """Find the value of a place whose children are finished, to the player at the top."""
-        if place.leaf is None and type(place.node) is Decide:
-            second = place.node.player == 1
-            minimises = second != (self.sense == "min")
+        if place.leaf is None and type(place.node) in (Decide, Uncertain):
+            player = getattr(place.node, "player", place.player)
             values = [self._turn(child.value, place.side) for child in place.children]
-            place.value = min(values) if minimises else max(values)
+            place.value = min(values) if (player == 1) != (self.sense == "min") else max(values)
+            place.decides = "mover" if (place.side < 0) == (player == 1) else "other"
+            if type(place.node) is Uncertain:
+                place.value, place.decides = values[place.node.pick(values, player, self.sense)], "nature"
             for child, value in zip(place.children, values, strict=True):
                 child.best = math.isclose(value, place.value, rel_tol=_EQUAL, abs_tol=_EQUAL)
-            place.decides = "mover" if (place.side < 0) == second else "other"
         elif place.leaf is None:
             # The reward of a chance state; that of a chance node inside an option is paid on its edge.
             inside = place.at is None or type(place.node) is not Chance
@@ -357,6 +360,8 @@ class _Builder:
         """Return what leads from a place to one below it, in words."""
         if type(parent.node) is Decide:
             return str(ask_game(self.look.words, parent.at, label, parent.seen))
+        if type(parent.node) is Uncertain:
+            return str(label)
         # A sum says itself what was rolled; counts of faces do not.
         plainly = isinstance(label, int | str) and type(self.look).heard is Look.heard
         seen = None if plainly else self._rolls(parent.node.dist).get(label)

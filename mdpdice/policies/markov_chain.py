@@ -105,6 +105,9 @@ def induce(network: Network, policies: Policy | Sequence[Policy]) -> Chain:
         for seat in range(seats):
             mine = _decisions(network, placed[seat : seat + 1] if seats == 2 else placed, stage)
             edges = np.flatnonzero(~decided | (mine > 0))
+            if (stuck := network.nature & (np.bincount(network.source[edges], minlength=network.n_nodes) == 0)).any():
+                msg = "the policy does not say what nature picks here; give nature's too, such as [policy, solution]"
+                raise UnsupportedError(msg, state=network.describe(int(np.argmax(stuck))))
             kept.append(edges)
             numerators.append(_joined(decided[edges], mine[edges], network.numerator[edges]))
     if len({array.dtype for array in numerators}) > 1:
@@ -115,9 +118,9 @@ def induce(network: Network, policies: Policy | Sequence[Policy]) -> Chain:
 
 def _decisions(network: Network, policies: Sequence[Policy], stage: int) -> Weights:
     """Exact weights of all edges of decisions in one stage, by the policy of the player who decides."""
-    if network.horizon is not None and stage == 0:
-        return np.zeros(network.n_edges, dtype=np.int64)
     first, last = (_edge_weights(policy, stage) for policy in (policies[0], policies[-1]))
+    if network.horizon is not None and stage == 0:  # nature alone goes on
+        return _joined(network.nature[network.source], last, np.zeros(network.n_edges, dtype=np.int64))
     if first is last:
         return first
     return _joined((network.kind == Kind.MAX)[network.source], first, last)
@@ -150,7 +153,7 @@ def _side_by_side(network: Network, kept: Sequence[Ints], numerator: Weights, se
     copy = np.repeat(np.arange(copies), [len(edges) for edges in kept])
     source = network.source[old]
     decided = network.decides[source]
-    to = copy if network.horizon is None else copy - seats * decided
+    to = copy if network.horizon is None else copy - seats * (network.decides & ~network.nature)[source]
     if seats == 2:
         to = np.where(network.sign[old] < 0, to ^ 1, to)
     degree = np.bincount(copy * n + source, minlength=n * copies)
@@ -160,7 +163,9 @@ def _side_by_side(network: Network, kept: Sequence[Ints], numerator: Weights, se
     quotients = numerator[decided] / whole[(copy * n + source)[decided]]
     # A probability below the smallest float is still one.
     weight[decided] = np.maximum(quotients.astype(np.float64), SMALLEST)
-    alone = copies == 1
+    alone, half = copies == 1, network.total / 2
+    cut = (degree == 0) & np.tile(network.decides, copies)
+    exact = {c * n + at: value for c in range(copies) for at, value in network.exact_payoffs.items()}
     return attrs.evolve(
         network,
         # Decisions that the horizon cuts off become ends; nodes other than ends have payoff 0 already.
@@ -168,14 +173,14 @@ def _side_by_side(network: Network, kept: Sequence[Ints], numerator: Weights, se
         indptr=np.concatenate(([0], np.cumsum(degree))),
         dst=network.dst[old] + n * to,
         **edge_fields(network, old) | {"weight": weight, "numerator": numerator},
-        payoff=np.tile(network.payoff, copies),
+        payoff=np.where(cut, float(half), np.tile(network.payoff, copies)),
         start=network.start + n * (copies - seats),
         horizon=None,
         states=network.states if alone else range(0),
         state_node=network.state_node if alone else np.zeros(0, dtype=np.int64),
         node_state=network.node_state if alone else np.full(n * copies, -1),
         actions=(),
-        exact_payoffs={c * n + at: value for c in range(copies) for at, value in network.exact_payoffs.items()},
+        exact_payoffs=exact if float(half) == half else exact | dict.fromkeys(np.flatnonzero(cut).tolist(), half),
     )
 
 

@@ -24,27 +24,22 @@ from mdpdice.looks.throw import Rolled, draw
 from mdpdice.modelling.asking import ask, ask_game
 from mdpdice.modelling.counters import axes
 from mdpdice.modelling.equality import same_kind
-from mdpdice.modelling.game import Chance, Decide, End, Game, Go, Option, PassTo, Unavailable
+from mdpdice.modelling.game import Chance, Decide, End, Game, Go, Option, PassTo, Unavailable, Uncertain
 from mdpdice.modelling.number import exact_discount, finite_number
 from mdpdice.modelling.sense import Sense, sense_of
 from mdpdice.spelling import did_you_mean
 
 
 class Happening(enum.Enum):
-    """Kinds of events."""
+    """Kinds of events; what `Event.what` is."""
 
-    STATE = "state"
-    """The play is in a state; `Event.what` is the state."""
-    CHOICE = "choice"
-    """A player decided; `Event.what` is the action, `Event.among` are all of them."""
-    ROLL = "roll"
-    """Chance moved; `Event.what` is the outcome."""
-    REWARD = "reward"
-    """The player to move got a reward; `Event.what` is the number."""
-    END = "end"
-    """The play is over; `Event.what` is the payoff of the player to move."""
-    CUT = "cut off"
-    """The play is over since no decision is left."""
+    STATE = "state"  # the state in which the play is
+    CHOICE = "choice"  # the action of a player; `Event.among` are all of them
+    NATURE = "nature"  # the name of the distribution that nature picked
+    ROLL = "roll"  # the outcome of chance
+    REWARD = "reward"  # the number that the player to move got
+    END = "end"  # the payoff of the player to move; the play is over
+    CUT = "cut off"  # nothing; the play is over since no decision is left
 
 
 @attrs.frozen
@@ -96,6 +91,7 @@ def play(
     symmetric: bool = False,
     max_moves: int = 100_000,
     throw: Thrower = lambda node, generator: draw(node.dist, generator),
+    nature: Callable[[Uncertain[Any], int, int | None], int] | None = None,
 ) -> Iterator[Event]:
     """Play a game once.
 
@@ -115,6 +111,8 @@ def play(
         Most nodes in the play.
     throw : Thrower
         By default the dice are drawn.
+    nature : callable, optional
+        Gives the place of what nature picks, for the player who moves and the decisions left; by default drawn.
 
     Yields
     ------
@@ -140,7 +138,9 @@ def play(
         raise GameError(f"a play has one or two seats, not {len(seats)}", value=len(seats))
     game = plain(game)
     generator = seed if isinstance(seed, random.Random) else random.Random(seed)  # noqa: S311 - no secrets
-    return _Play(game, seats, generator, horizon, symmetric, throw).events(max_moves)
+    picks = nature or (lambda edge, *_: generator.randrange(len(edge.options)))
+    discount = exact_discount(game.discount)
+    return _Play(game, seats, generator, horizon, symmetric, throw, picks, discount).events(max_moves)
 
 
 def turn_at(game: Game[Any, Any], state: Any) -> Turn | None:
@@ -165,32 +165,25 @@ def loses(edge: object, sense: Sense) -> bool:
     return isinstance(edge, PassTo) or (isinstance(edge, End) and not edge.payoff and sense == "max")
 
 
+@attrs.define(eq=False)
 class _Play:
     """A play that is going on."""
 
-    def __init__(
-        self,
-        game: Game[Any, Any],
-        seats: Sequence[Seat],
-        generator: random.Random,
-        horizon: int | None,
-        symmetric: bool,
-        throw: Thrower,
-    ) -> None:
-        self.game = game
-        self.seats = seats
-        self.generator = generator
-        self.symmetric = symmetric
-        self.throw = throw
-        self.steps_left = horizon
-        self.discount = exact_discount(game.discount)
-        self.factor = Fraction(1)
-        self.decided = False
-        self.player = 0
-        # By how much rewards count for player 0: with pass_to, those of player 1 are its losses.
-        self.side = 1
-        self.total = Fraction(0)
-        self.seen: Rolled | None = None
+    game: Game[Any, Any]
+    seats: Sequence[Seat]
+    generator: random.Random
+    steps_left: int | None
+    symmetric: bool
+    throw: Thrower
+    nature: Callable[..., int]
+    discount: Fraction
+    factor: Fraction = Fraction(1)
+    decided: bool = False
+    player: int = 0
+    # By how much rewards count for player 0: with pass_to, those of player 1 are its losses.
+    side: int = 1
+    total: Fraction = Fraction(0)
+    seen: Rolled | None = None
 
     def events(self, max_moves: int) -> Iterator[Event]:
         state = self._place(ask_game(self.game.start))
@@ -206,11 +199,16 @@ class _Play:
                 return
             if isinstance(node, Decide):
                 if self.steps_left == 0:
+                    self.total += self.factor * self.side * _exact(self.game.total, "total") / 2
                     yield self._event(Happening.CUT, None)
                     return
                 node, event = self._decide(state, node)
                 yield event
                 continue
+            if isinstance(node, Uncertain):
+                at = self.nature(node, self.player if self.side > 0 else 0, self.steps_left)
+                yield self._event(Happening.NATURE, node.actions[at])
+                node = node.options[at]
             if reward := getattr(node, "reward", 0):
                 self.total += self.factor * self.side * _exact(reward, "reward")
                 yield self._event(Happening.REWARD, reward)

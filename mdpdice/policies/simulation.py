@@ -1,18 +1,12 @@
 """Simulation: many plays at once, on the arrays of a network or of a lattice, or by the rules alone.
 
-On a network all plays of a batch move in step: one round draws an edge for every play that has
-not ended, by a guided search in the cumulative probabilities of its node.  Decisions are
-rows of the chain too (`mdpdice.policies.markov_chain`), so a round is a dozen operations on whole
-arrays, and a processor core makes some millions of moves a second.
+On a network all plays of a batch move in step: one round draws an edge for every play that has not ended, so it is a
+dozen operations on whole arrays.  Decisions are rows of the chain too (`mdpdice.policies.markov_chain`).  A game with
+counters that is too large for a network is played on its lattice (`mdpdice.policies.lattice_simulation`), and one that
+is too large for either by its rules, one play after the other (`simulate_by_rules`).
 
-A game with counters that is too large for a network is played on its lattice
-(`mdpdice.policies.lattice_simulation`).  A game that is too large for either is played by its rules, one
-play after the other (`simulate_by_rules`): nothing is explored, and the players are seats,
-functions of the turn.
-
-A simulation is an experiment: its mean comes with a standard error, which falls with
-the square root of the number of plays.  `mdpdice.evaluate` computes the same mean
-exactly; the two have nothing in common but the chain, so each is a test of the other.
+A simulation is an experiment: its mean comes with a standard error.  `mdpdice.evaluate` computes the same mean exactly;
+the two have nothing in common but the chain, so each is a test of the other.
 """
 
 from __future__ import annotations

@@ -56,6 +56,8 @@ class Teller:
                 yield from self.flush()
                 self.action, self._moved, self._note = event.what, True, note
                 self._waiting = f"{name}{self.words(event)}"
+            case Happening.NATURE:
+                self._rolled.append(f"nature: {event.what}")
             case Happening.ROLL:
                 self.outcome, self._moved = event.what, True
                 # An edge as outcome (of `chance`) says nothing that does not follow.

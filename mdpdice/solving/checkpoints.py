@@ -14,18 +14,18 @@ While a solve uses a folder it holds a lock on the file ``lock`` there, which th
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
 import math
+import mmap
 import os
 import platform
 import re
+import tempfile
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from datetime import UTC, datetime
-from types import TracebackType
 from typing import Any, Self
 
 import numpy as np
@@ -33,15 +33,15 @@ from numpy.typing import NDArray
 
 from mdpdice.archives import Archive, read_header, seal, text_member
 from mdpdice.errors import CheckpointMismatchError, CorruptFileError
-from mdpdice.solving.folders import LOCK, open_folder
+from mdpdice.solving.folders import LOCK, LocalFolder, open_folder
 
 FORMAT, VERSION = "mdpdice-checkpoint", 2
 MANIFEST = "manifest.json"
 GATHER = 0.2
 """Seconds within which steps are gathered in one file."""
 _DTYPES = {"header": ("|u1",), "data": ("|u1",)}
-_ENTRIES: dict[str, Any] = dict.fromkeys(("version", "first", "iterations"), int)
-_ENTRIES |= {"format": str, "attempt": str, "series": str, "steps": list}
+_KEY = {"format": str, "version": int, "attempt": str, "series": str}
+_ENTRIES = {**_KEY, "first": int, "iterations": int, "steps": list}
 _STORED = {"<i8", "<i4", "<f8", "|b1", "|u1"}
 _REMEDY = "delete it to have that done again"
 _HALF = re.compile(r"\.(manifest\.json|\d+-[a-z]+-\d+\.npz)\..*\.tmp")
@@ -81,13 +81,10 @@ class Checkpoint:
             raise
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Write what is still to be written, and give the lock back; the folder stays, unless nothing is in it."""
         try:
-            for series in list(self._held):
-                self._flush(series)
+            self.flush()
             self._wait()
         finally:
             self._writer.shutdown()
@@ -106,10 +103,14 @@ class Checkpoint:
         for name in halves:
             self._folder.delete(name)
 
-    @property
-    def resumed_layers(self) -> int:
-        """Layers, stages or components of the answer that were not solved again, 1 for a state."""
-        return sum(self.resumed.get(series, 0) for series in ("solved", "steps", "state"))
+    def room(self, shape: tuple[int, ...]) -> NDArray[np.float64]:
+        """Return an array of floats in a file without a name, so that memory need hold only what is read."""
+        local, length = isinstance(self._folder, LocalFolder), 8 * math.prod(shape)
+        with tempfile.TemporaryFile(dir=self._folder.path if local else None) as file:
+            if hasattr(os, "posix_fallocate"):  # a disk that is full is an error here, not a crash in compiled code
+                os.posix_fallocate(file.fileno(), 0, length)
+            file.truncate(length)
+            return np.frombuffer(mmap.mmap(file.fileno(), length)).reshape(shape)
 
     # --- what is solved ----------------------------------------------------------
 
@@ -191,13 +192,10 @@ class Checkpoint:
 
     def corrupt(self, field: str, what: str, series: str = "state") -> CorruptFileError:
         """Return the error about what was read last of a series."""
-        return self._last_file(series).corrupt(field, what)
+        return self.last(series).corrupt(field, what)
 
-    def part(self, series: str) -> contextlib.AbstractContextManager[None]:
-        """Whatever goes wrong while what was read last of a series is taken up is an error of its file."""
-        return self._last_file(series).part(series)
-
-    def _last_file(self, series: str) -> Archive:
+    def last(self, series: str) -> Archive:
+        """Return the file that was read last of a series, for errors."""
         return self._archive((self._files(series) or [(0, "")])[-1][1])
 
     def _archive(self, name: str) -> Archive:
@@ -252,6 +250,11 @@ class Checkpoint:
         self._wait()
         self._flush(series, [name for _, name in self._files(series)], iterations)
 
+    def flush(self) -> None:
+        """Write what was gathered: what comes next may take long."""
+        for series in list(self._held):
+            self._flush(series)
+
     def _flush(self, series: str, older: Iterable[str] = (), iterations: int = 0) -> None:
         steps = self._held.pop(series)
         self._wait()
@@ -266,10 +269,9 @@ class Checkpoint:
         self._count[series] += len(steps)
         header = {"format": FORMAT, "version": VERSION, "attempt": self._digest, "series": series, "first": first}
         arrays = [np.ascontiguousarray(array).reshape(-1).view(np.uint8) for step in steps for array in step.values()]
-        members = {
-            "header": text_member({**header, "iterations": iterations, "steps": [_layout(step) for step in steps]}),
-            "data": np.concatenate([np.zeros(0, dtype=np.uint8), *arrays]),
-        }
+        layouts = [[(name, array.dtype.str, array.shape) for name, array in step.items()] for step in steps]
+        member = text_member({**header, "iterations": iterations, "steps": layouts})
+        members = {"header": member, "data": np.concatenate([np.zeros(0, dtype=np.uint8), *arrays])}
         self._last = time.monotonic()
         # The computation goes on meanwhile; one file at a time.
         name = f"{self._at}-{series}-{first:06d}.npz"
@@ -295,10 +297,6 @@ class Checkpoint:
             if name.startswith(f"{self._at}-"):
                 self._folder.delete(name)
         self.resumed, self._count = {}, {}
-
-
-def _layout(arrays: Arrays) -> list[list[Any]]:
-    return [[name, array.dtype.str, list(array.shape)] for name, array in arrays.items()]
 
 
 def values_digest(values: NDArray[np.float64]) -> str:

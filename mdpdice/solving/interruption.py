@@ -37,6 +37,7 @@ class Interrupts:
         self._installed = False
         self._raised = False
         self._patient = False
+        self._when = " before a solver started"
         self._lock = threading.Lock()
 
     def __enter__(self) -> Self:
@@ -52,7 +53,7 @@ class Interrupts:
         """Put the handler back, and give a `KeyboardInterrupt` that nobody took its name."""
         self._restore()
         if isinstance(error, KeyboardInterrupt) and self.taken():
-            raise SolveInterrupted("the solve was interrupted before a solver started") from error
+            raise SolveInterrupted(f"the solve was interrupted{self._when}") from error
 
     def taken(self) -> bool:
         """Whether a `KeyboardInterrupt` that was caught stems from the first Ctrl-C; it is answered for then."""
@@ -62,7 +63,7 @@ class Interrupts:
     @contextlib.contextmanager
     def patience(self) -> Iterator[None]:
         """Inside the block the cancel event is checked, so Ctrl-C waits a moment before it raises."""
-        self._patient = True
+        self._patient, self._when = True, ""
         try:
             yield
         finally:

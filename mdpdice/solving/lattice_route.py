@@ -33,7 +33,7 @@ from mdpdice.modelling.counters import axes, full_state
 from mdpdice.modelling.game import Game
 from mdpdice.networks.network import Floats
 from mdpdice.objectives.collected import COLLECTED
-from mdpdice.objectives.objective import Objective, OfPayoff, Reach, Total
+from mdpdice.objectives.objective import Objective, OfPayoff, Reach, Total, Win
 from mdpdice.objectives.on_lattices import lower_lattice
 from mdpdice.solving.checkpoints import values_digest
 from mdpdice.solving.problem import library_version
@@ -53,8 +53,8 @@ LAYER_SWEEPS = "layer-sweeps"
 
 def fits_lattices(game: Game[Any, Any], objective: Objective | None) -> bool:
     """Whether a game has a lattice on which such an objective can be found."""
-    discounted = game.discount != 1 and not isinstance(objective, Reach)
-    return bool(axes(game)) and not discounted and isinstance(objective, Total | Reach | OfPayoff | None)
+    discounted = game.discount != 1 and not isinstance(objective, Reach | Win)
+    return bool(axes(game)) and not discounted and isinstance(objective, Total | Reach | Win | OfPayoff | None)
 
 
 def compile_for(
@@ -87,10 +87,12 @@ def large_layers(lattice: Lattice, objective: Objective | None, run: Run, *, edg
     It is expanded if it has at most `edges` edges, by default `FLAT_UP_TO_EDGES`.
     """
     edges = FLAT_UP_TO_EDGES if edges is None else edges
-    paid = isinstance(objective, OfPayoff) and bool((lattice.reward >= 0).any())
+    paid = isinstance(objective, Win) or (isinstance(objective, OfPayoff) and bool((lattice.reward >= 0).any()))
     if not paid and lattice.n_edges * lattice.size <= edges:
         return None
-    lowered, endless = lower_lattice(lattice, Total() if objective is None else objective, _unkept(run))
+    lowered, endless = lower_lattice(
+        lattice, Total() if objective is None else objective, attrs.evolve(run, checkpoint=None)
+    )
     if lowered.n_edges * lowered.size <= edges:
         return None
     # With the sums beside its states a network has edges for every sum, however thin the layers are.
@@ -98,11 +100,6 @@ def large_layers(lattice: Lattice, objective: Objective | None, run: Run, *, edg
     if layers is None or (endless and layers.cyclic):
         return None
     return layers if layers.edges > edges else None
-
-
-def _unkept(run: Run) -> Run:
-    """Return a run for what is solved on the way to a problem."""
-    return attrs.evolve(run, checkpoint=None)
 
 
 def _layers(
@@ -121,7 +118,7 @@ def _layers(
 
 def layers_of(lattice: Lattice, objective: Objective, run: Run) -> Layers:
     """Return the layers on which an objective is solved, or an error if the lattice cannot do it."""
-    lowered, endless = lower_lattice(lattice, objective, _unkept(run))
+    lowered, endless = lower_lattice(lattice, objective, attrs.evolve(run, checkpoint=None))
     layers = _layers(find_layers, lowered, objective, run)
     assert layers is not None
     if endless and layers.cyclic:
@@ -143,15 +140,14 @@ def solve_on_lattice(layers: Layers, objective: Objective, run: Run, epsilon: fl
 def certified(layers: Layers, values: Floats, made: Provenance, run: Run, epsilon: float, started: float) -> Solution:
     """Verify values of the layers and return the solution they make; the seconds of `made` are filled in.
 
-    Values have the shape (entries, points of the grid), and count where play can come.
+    Values have the shape (entries, points of the grid), and are NaN where play cannot come.
     """
     from mdpdice.certification.lattice_verdict import certify_lattice  # numba: kept answers do without
 
-    stored = np.where(layers.reached, values, np.nan)
-    verdict = certify_lattice(layers, stored, epsilon, *_verified(layers, stored, run))
+    verdict = certify_lattice(layers, values, epsilon, *_verified(layers, values, run))
     status = Status.UNCERTIFIED if verdict.reason else Status.CERTIFIED
     made = attrs.evolve(made, seconds=time.perf_counter() - started)
-    table = GridValues(layers, stored, verdict.widths, made.sense)
+    table = GridValues(layers, values, verdict.widths, made.sense)
     return Solution(table, status, made, verdict.width, verdict.reason)
 
 
@@ -162,11 +158,12 @@ def _verified(layers: Layers, stored: Floats, run: Run) -> tuple[Callable[[], No
     file = run.checkpoint
     if file is None:
         return run.check, None
+    file.flush()
     count = int(layers.ranks.layer.max()) + 1
     found = Found(np.zeros((4, count)), np.ones(count))
     own, state = np.frombuffer(bytes.fromhex(values_digest(stored)), dtype=np.uint8), file.state("verified")
     if state is not None and np.array_equal(state.get("values", own[:0]), own):
-        with file.part("verified"):
+        with file.last("verified").part("verified"):
             found.off[:], found.longest[:], found.done = state["off"], state["longest"], int(state["done"][0])
 
     def check() -> None:

@@ -28,10 +28,11 @@ from mdpdice.modelling.sense import Sense
 from mdpdice.networks.cycles import cycle_error
 from mdpdice.networks.network import Floats, Ints, Network
 from mdpdice.numerics.regions import FAST_PATH_FROM_EDGES, largest_component
-from mdpdice.objectives.objective import Objective, Total, asked
+from mdpdice.objectives.objective import AverageReward, Horizon, Objective, Total, asked
 from mdpdice.objectives.oversights import noted
 from mdpdice.objectives.reductions import Lowering, unroll
 from mdpdice.objectives.risk import Searched
+from mdpdice.solving.average import PlanOfAverage
 from mdpdice.solving.checkpoints import Checkpoint
 from mdpdice.solving.estimate import SearchPlan, game_solver
 from mdpdice.solving.interruption import Interrupts
@@ -43,10 +44,11 @@ from mdpdice.solving.lattice_route import (
     layers_of,
     solve_on_lattice,
 )
-from mdpdice.solving.problem import Problem, library_version, lift, prepare
+from mdpdice.solving.problem import Problem, explored, library_version, lift, prepare
 from mdpdice.solving.proposal import check_candidate, propose
 from mdpdice.solving.stages import solve_stages
 from mdpdice.solving.threshold_search import SearchOfThresholds
+from mdpdice.solving.unfinished_lattice import unfinished
 
 S = TypeVar("S", bound=Hashable)
 A = TypeVar("A", bound=Hashable)
@@ -148,16 +150,25 @@ def solve(
     deadline = None if seconds is None else time.monotonic() + seconds
     run = Run(min(1e-9, epsilon / 4), progress=progress, deadline=deadline, cancel=event, on_limit=on_limit)
     file = None if checkpoint is None else Checkpoint(checkpoint, every)
-    run = attrs.evolve(run, checkpoint=file)
+    run, way = attrs.evolve(run, checkpoint=file), None
     try:
         with file or contextlib.nullcontext(), Interrupts(event) as interrupts:
             way = plan(game, objective, sense=sense, solver=solver, horizon=horizon, max_states=max_states, run=run)
             found = way.solve(run, epsilon, interrupts)
     except SolveInterrupted as error:
         error.checkpoint = file.path if file is not None and file.kept else None
+        error.partial = error.partial if isinstance(error.partial, Solution) else None
+        if isinstance(way, LatticePlan) and error.partial is None:
+            error.partial = unfinished(way.layers, way.objective, run, error.message)
+        if error.partial is not None:
+            error.message += f"; the value lies in [{error.partial.lower():.6g}, {error.partial.upper():.6g}]"
+        if error.checkpoint is not None:
+            error.message += f"; {error.checkpoint} holds what was done, and the same call goes on from there"
         raise
     if file is not None:
-        details = {**found.details, "resumed_layers": file.resumed_layers}
+        # Layers, stages or components that were not solved again, 1 for a state.
+        resumed = sum(file.resumed.get(series, 0) for series in ("steps", "state"))
+        details = {**found.details, "resumed_layers": resumed}
         found = attrs.evolve(found, provenance=attrs.evolve(found.provenance, details=details))
     return attrs.evolve(found, game=game) if isinstance(game, Game) else found
 
@@ -171,13 +182,16 @@ def plan(
     horizon: int | None = None,
     max_states: int = 10_000_000,
     run: Run | None = None,
-) -> FlatPlan | LatticePlan | SearchPlan | SearchOfThresholds:
+) -> FlatPlan | LatticePlan | SearchPlan | SearchOfThresholds | PlanOfAverage:
     """Choose how a question is answered: on a network, on a lattice, or by a search of the game."""
     __tracebackhide__ = True
     run = Run() if run is None else run
     chosen, searcher = asked(game, objective, sense), game_solver(solver)
     if searcher is not None:
         return SearchPlan(game, chosen, horizon, searcher)
+    if run.checkpoint is not None and getattr(chosen, "searched", False):
+        msg = f"{chosen} solves many problems, and a checkpoint is of one; leave it out"
+        raise UnsupportedError(msg, value=chosen)
     if isinstance(chosen, Searched) and chosen.searched:
         one = functools.partial(plan, solver=solver, horizon=horizon, max_states=max_states, run=run)
         return SearchOfThresholds(game, chosen, max_states, one, EXACT_UP_TO_NODES * (solver == "auto"), EXACT_SECONDS)
@@ -202,6 +216,11 @@ def plan(
             written_out = functools.partial(_flat_plan, game, chosen, solver, None, max_states, run, lattice)
             return LatticePlan(layers, chosen, written_out if layers.edges <= FALL_BACK_UP_TO_EDGES else None)
     try:
+        if isinstance(chosen, AverageReward):
+            network = game if isinstance(game, Network) else explored(game, chosen, max_states, run, None)
+            network = network if horizon is None else Horizon(horizon).apply(network)
+            surely = solver == "auto"
+            return PlanOfAverage(network, chosen, lambda one: FlatPlan(one, choose(one, solver), surely), surely)
         return _flat_plan(game, chosen, solver, horizon, max_states, run, lattice)
     except StateLimitError as error:
         if refused is None and isinstance(game, Game) and axes(game):
@@ -222,7 +241,7 @@ def _refused_by_lattices(
     what += "" if game.discount == 1 else f" with the discount {number_text(game.discount)}"
     msg = (
         f"{what} is solved on the network of a game alone, and this game is too large for one. On the lattice of its "
-        "counters solve() knows Total, PayoffAtLeast, PayoffAtMost and Utility without a discount, and Reach"
+        "counters solve() knows Total, PayoffAtLeast, PayoffAtMost and Utility without a discount, Reach and Win"
     )
     return UnsupportedError(msg, value=objective)
 
@@ -435,6 +454,8 @@ def solve_problem(
             candidate = answer = propose(network, solver, run)
         # Lets go of the solver's own arrays, which with a horizon are large.
         run.offer(lambda: answer)
+        if run.checkpoint is not None:
+            run.checkpoint.flush()
         if watch.arrived:
             run.check(candidate)
         value, policy = _on_stages(unrolled, candidate)

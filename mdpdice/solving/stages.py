@@ -53,7 +53,7 @@ class Stages(NodeValues):
         chance = order[0][net.kind[order[0]] == Kind.CHANCE]
         self.problem, self.order, self.count = problem, order, 1 + (net.horizon or 0)
         self.length = math.isqrt(self.count)
-        self.sweep: Any = (*bellman(net).edges, unsigned(np.flatnonzero(net.decides)), unsigned(chance))
+        self.sweep: Any = (bellman(net).rows, unsigned(np.flatnonzero(net.decides)), unsigned(chance))
         self.last: list[tuple[Floats, Floats]] = []
         self.recent: tuple[int, Any] = -1, ()
         self.network, self.exact = problem.network, None  # type: ignore[misc]

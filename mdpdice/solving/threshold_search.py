@@ -79,9 +79,6 @@ class SearchOfThresholds:
 
     def _thresholds(self, run: Run) -> tuple[Any, set[Fraction]]:
         """Return what is solved for every threshold, and the thresholds: all totals that are possible."""
-        if run.checkpoint is not None:
-            msg = f"{self.objective} solves many problems, and a checkpoint is of one; leave it out"
-            raise UnsupportedError(msg, value=self.objective)
         points: set[Fraction] = set()
         listening = self.objective.listening(points)
         way = self.plan(self.game, listening)

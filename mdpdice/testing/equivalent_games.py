@@ -60,10 +60,8 @@ def check_counters(ledger: Ledger, game: Game[Any, Any], network: Network) -> No
     if not axes(game):
         ledger.skipped("counters", "the game has no counters")
         return
-    try:
+    with ledger.failing("counters", "its unrolled form cannot be explored: "):
         plain = explore(game.unrolled(), **ledger.limits)
-    except errors.MdpDiceError as error:
-        ledger.fail("counters", f"its unrolled form cannot be explored: {error.message}", cause=error)
     try:
         compare_networks(ledger, "counters", network, plain, rename_state=lambda state: state)
     except errors.ConformanceError as error:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Sequence
-from typing import Any, NoReturn, cast
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -33,11 +33,27 @@ from mdpdice.objectives.objective import Discounted, Horizon, Objective
 from mdpdice.testing.equivalent_games import asker, check_counters, check_symmetry
 from mdpdice.testing.reports import Conformance, Ledger, subject_of
 
-GAME_CHECKS = (
-    "declaration", "nodes", "probabilities", "rewards", "labels", "determinism", "reachability",
-    "termination", "texts", "counters", "canonical", "symmetry", "solution", "payoff_range", "estimate",
-    "policies", "words",
-)  # fmt: skip
+SAID = {
+    "declaration": "what the game says of itself makes sense",
+    "nodes": "every state has a node with an option",
+    "probabilities": "probabilities sum to 1",
+    "rewards": "rewards and payoffs are finite",
+    "labels": "states differ, and so do the actions of each",
+    "determinism": "asked again, it answers the same",
+    "reachability": "the states can be counted",
+    "termination": "every play can end, and the value is finite",
+    "texts": "the text of a state reads back",
+    "counters": "counters keep their ranges",
+    "canonical": "a representative stands for itself",
+    "symmetry": "a state is worth what its representative is",
+    "solution": "it can be solved, and the answer is proved",
+    "payoff_range": "no value lies outside payoff_range",
+    "estimate": "estimates are finite and in payoff_range",
+    "policies": "its own policies choose among the options",
+    "words": "notes, summary and tables can be made",
+}
+"""What each check of a game is about, in a few words."""
+GAME_CHECKS = tuple(SAID)
 """Names of the checks of a game."""
 
 _BLAME: dict[str, tuple[type[errors.MdpDiceError], ...]] = {
@@ -65,28 +81,7 @@ def check_game(
 ) -> Conformance:
     """Check what the library relies on in a game; choose parameters that make it small.
 
-    ==================  ===================================================================================
-    ``declaration``     it is a `Game`; discount, total and `payoff_range` are numbers that make sense, and `sense` too
-    ``nodes``           every state that can be reached has a node, with at least one option
-    ``probabilities``   every distribution sums to one, and has no negative or unknown probability
-    ``rewards``         every reward and payoff is finite
-    ``labels``          different states are unequal; the actions of a decision differ, and so do their texts
-    ``determinism``     asked and explored again, the game gives the same answers in the same order
-    ``reachability``    the game has at most `max_states` states, those in `reaches` are among them, and there are
-                        not fewer than `Game.least_states`
-    ``termination``     an end can be reached from every state (unless `endless`, or there is a discount or a
-                        horizon), and the value is finite (or `Look.infinite_reason` says why it is not)
-    ``texts``           `Look.read_state` reads what `Look.show_state` writes, and no two states share a text
-    ``counters``        the counters keep their ranges, `Game.progress` never decreases, and `Game.unrolled` is the
-                        same game, see `check_same`
-    ``canonical``       `Game.canonical` leaves the states alone that it gives
-    ``symmetry``        without `Game.canonical` every state has the value of its representative
-    ``solution``        the game can be solved, and the answer certified
-    ``payoff_range``    no payoff and no value lies outside `Game.payoff_range`
-    ``estimate``        `Game.estimate` is a finite number in the `Game.payoff_range`
-    ``policies``        the rules of `Look.policies` take available options
-    ``words``           notes, summary and tables can be made
-    ==================  ===================================================================================
+    `GAME_CHECKS` names the checks, and the reference says what each of them demands.
 
     Parameters
     ----------
@@ -103,18 +98,7 @@ def check_game(
     max_states : int
         Largest number of states, with and without symmetries and counters.
     sample : int
-        States whose texts and estimates are tried, and that are asked again, spread evenly; all if there are
-        no more.
-
-    Returns
-    -------
-    Conformance
-        What was checked, and what was not and why.
-
-    Raises
-    ------
-    ConformanceError
-        The first check that fails, with state and action where there are any.
+        States whose texts and estimates are tried, and that are asked again, spread evenly; all if there are no more.
     """
     ledger = Ledger(subject_of(game), GAME_CHECKS, require, max_states=max_states)
     examine(ledger, game, objective, horizon, endless=endless, reaches=reaches, sample=sample)
@@ -261,10 +245,8 @@ def _check_reachability(ledger: Ledger, game: Game[Any, Any], network: Network, 
         state = network.describe(int(np.argmin(there)))
         ledger.fail("reachability", "no play gets there", state=state)
     for state in reaches:
-        try:
+        with ledger.failing("reachability", "a play cannot reach it: ", state=state):
             network.value_node_of(state)
-        except errors.UnknownStateError as error:
-            ledger.fail("reachability", f"a play cannot reach it: {error.message}", state=state, cause=error)
     least = game.least_states()
     if least is not None and least > network.n_states:
         msg = f"least_states() is {least!r}, and only {network.n_states:,} states can be reached"
@@ -400,14 +382,9 @@ def _check_policies(ledger: Ledger, game: Game[Any, Any], network: Network) -> N
     known = _listed(ledger, "policies", look_of(game), "policies", NamedPolicy)
     complete = [one.form for one in known if ":" not in one.form]
     for name in complete:
-        try:
-            rule = look_of(game).policy(name)
-        except Exception as error:  # noqa: BLE001 - a function of the user
-            ledger.fail("policies", f"the rule of {name!r} raised {type(error).__name__}: {error}", cause=error)
-        try:
-            Policy.of(network, cast("Any", rule))
-        except errors.MdpDiceError as error:
-            ledger.fail("policies", f"the policy {name!r}: {error.message}", cause=error)
+        rule = ledger.ask("policies", f"the rule of {name!r}", look_of(game).policy, name)
+        with ledger.failing("policies", f"the policy {name!r}: "):
+            Policy.of(network, rule)
     if complete:
         ledger.passed("policies", len(complete), "policies with a name")
     else:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from mdpdice.backend import Candidate, Run, Solver
-from mdpdice.errors import MdpDiceError, NotConvergedError, SolveInterrupted
+from mdpdice.errors import NotConvergedError, SolveInterrupted
 from mdpdice.networks.network import Network
 from mdpdice.solving.checkpoints import Checkpoint
 from mdpdice.testing.known_models import MODELS
@@ -136,7 +136,7 @@ def check_checkpoint(ledger: Ledger, solver: Solver) -> None:
 def _in_two_parts(ledger: Ledger, solver: Solver, network: Network, path: Path, last: int) -> Candidate | None:
     """Return the answer of a solve that was stopped at a look and resumed; None if there was nothing to resume from."""
     key = {"problem": network.digest, "solver": solver.name}
-    try:
+    with ledger.failing("checkpoint"):
         with Checkpoint(path, 0.0) as file:
             file.open(key, {})
             with contextlib.suppress(SolveInterrupted, NotConvergedError):
@@ -145,5 +145,3 @@ def _in_two_parts(ledger: Ledger, solver: Solver, network: Network, path: Path, 
             file.open(key, {})
             answer: Any = solver.solve(network, Run(checkpoint=file))
             return answer if file.resumed else None
-    except MdpDiceError as error:
-        ledger.fail("checkpoint", error.message, cause=error)

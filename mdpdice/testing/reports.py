@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import contextlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NoReturn
 
 import attrs
@@ -111,6 +112,14 @@ class Ledger:
             return function(*args)
         except Exception as error:  # noqa: BLE001 - a function of the user
             self.fail(check, f"{what} raised {type(error).__name__}: {error}{hint}", cause=error, **place)
+
+    @contextlib.contextmanager
+    def failing(self, check: str, what: str = "", **place: Any) -> Iterator[None]:
+        """Have an error of the library fail a check; `what` stands before its message."""
+        try:
+            yield
+        except MdpDiceError as error:
+            self.fail(check, f"{what}{error.message}", cause=error, **place)
 
     def report(self) -> Conformance:
         """Return the report, when all is done."""

@@ -21,7 +21,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from mdpdice.errors import MdpDiceError, UnknownStateError
+from mdpdice.errors import UnknownStateError
 from mdpdice.exploration.to_network import explore
 from mdpdice.modelling.game import Game
 from mdpdice.networks.network import Kind, Network
@@ -41,6 +41,8 @@ def check_same(
 ) -> Conformance:
     """Check that two declarations describe the same game, such as a `ClassicMDP` and a `Game` of nodes.
 
+    Where they differ, the message shows a state that has no counterpart, as near to the difference as possible.
+
     Parameters
     ----------
     first, second : Game or Network
@@ -51,19 +53,12 @@ def check_same(
         Action of the second of an action of the first; by default they have the same actions.
     max_states : int
         Limit of the exploration of each.
-
-    Raises
-    ------
-    ConformanceError
-        They differ; the message shows a state that has no counterpart, as near to the difference as possible.
     """
     ledger = Ledger(f"{subject_of(first)} against {subject_of(second)}", ("same",))
     networks = []
     for game in (first, second):
-        try:
+        with ledger.failing("same", f"{subject_of(game)} cannot be explored, see check_game: "):
             networks.append(game if isinstance(game, Network) else explore(game, max_states=max_states))
-        except MdpDiceError as error:
-            ledger.fail("same", f"{subject_of(game)} cannot be explored, see check_game: {error.message}", cause=error)
     note = compare_networks(ledger, "same", *networks, rename_state=rename_state, rename_action=rename_action)
     ledger.passed("same", networks[0].n_nodes, note)
     return ledger.report()
@@ -83,10 +78,7 @@ def compare_networks(
     for what in ("discount", "horizon", "total"):
         if getattr(one, what) != getattr(two, what):
             side.fail(f"the {what} is {getattr(one, what)} in one and {getattr(two, what)} in the other")
-    try:
-        rows = (_rows(one, rename_action), _rows(two, None))
-    except Exception as error:  # noqa: BLE001 - a function of the user
-        side.fail(f"rename_action raised {type(error).__name__}: {error}", cause=error)
+    rows = (ledger.ask(check, "rename_action", _rows, one, rename_action), _rows(two, None))
     side.passed = (_without_certainties(one, rows[0]), _without_certainties(two, rows[1]))
     colours = side.refine(rows)
     if colours[0][one.start] != colours[1][two.start]:
@@ -223,10 +215,7 @@ class _Comparison:
     def compare_names(self, colours: tuple[list[int], list[int]], rename: Callable[[Any], Hashable]) -> None:
         one, two = self.networks
         for state, node in zip(one.states, one.state_node.tolist(), strict=True):
-            try:
-                name = rename(state)
-            except Exception as error:  # noqa: BLE001 - a function of the user
-                self.fail(f"rename_state raised {type(error).__name__}: {error}", state=state, cause=error)
+            name = self.ledger.ask(self.check, "rename_state", rename, state, state=state)
             try:
                 other = two.node_of(name)
             except UnknownStateError as error:

@@ -19,7 +19,7 @@ import numpy as np
 from mdpdice.answers.policy import Policy
 from mdpdice.answers.solution import Solution, Status
 from mdpdice.backend import Candidate, Feature, Run, Searched, Solver, calls_recorded, load_solver, solver_names
-from mdpdice.errors import CycleError, MdpDiceError, PluginError, SolveInterrupted, UnsupportedError
+from mdpdice.errors import CycleError, MdpDiceError, SolveInterrupted, UnsupportedError
 from mdpdice.networks.network import Kind, Network
 from mdpdice.objectives.reductions import unroll
 from mdpdice.policies.evaluation import evaluate
@@ -44,23 +44,7 @@ def check_solver(
 ) -> Conformance:
     """Put a solver through the battery, as far as its features go.
 
-    ===============  ======================================================================================
-    ``protocol``     it has a name, features, `available` and `solve`, and says that it can run here
-    ``answer``       it does not crash; it gives a `Candidate` of the right shapes and types, finite, with an edge
-                     of its own for every decision, -1 elsewhere, and the payoffs of ends as they are
-    ``inputs``       it leaves the problem as it was
-    ``values``       the values are the known ones, at every state and stage
-    ``policy``       the policy is worth that much
-    ``certificate``  value and policy can be certified
-    ``bounds``       for one that searches games (`GameSolver`): the bounds that it claims hold the value
-    ``determinism``  the same problem gets the same answer, to the last bit, whatever was solved before
-    ``cancel``       it stops when it is cancelled, before it starts and half way, with nothing or a whole candidate
-    ``deadline``     it stops when its time is over
-    ``interrupt``    it lets Ctrl-C through
-    ``traced``       its `solve` is decorated with `traced`, as a cross-check needs
-    ``cyclic`` ...   one per `Feature`: the models that need it; for ``exact`` the rational values, for
-                     ``checkpoint`` an interrupted solve that is resumed
-    ===============  ======================================================================================
+    `SOLVER_CHECKS` names the checks, and the reference says what each of them demands.
 
     Parameters
     ----------
@@ -72,16 +56,6 @@ def check_solver(
         Accuracy to demand, relative to ``max(1, |value|)``.
     patience : float
         Longest time between two looks at ``run.check()``, in seconds.
-
-    Returns
-    -------
-    Conformance
-        What was checked, and what was not and why: features that it does not have, for instance.
-
-    Raises
-    ------
-    ConformanceError
-        The first check that fails; `model` names the model.
     """
     ledger = Ledger(_subject(solver), SOLVER_CHECKS, require)
     backend = _check_protocol(ledger, solver)
@@ -216,10 +190,8 @@ class _Battery:
     def _check_contract(self, model: Model, network: Network, answer: Any) -> None:
         if not isinstance(answer, Candidate):
             self.ledger.fail("answer", f"it returned {answer!r} instead of a Candidate")
-        try:
+        with self.ledger.failing("answer"):
             check_candidate(network, answer.value, answer.policy, self.solver.name)
-        except PluginError as error:
-            self.ledger.fail("answer", error.message, cause=error)
         rows = answer.policy if network.horizon is None else answer.policy[1:]
         idle = network.horizon is None or (answer.policy[0] == -1).all()
         if not idle or (rows[..., ~network.decides] != -1).any():
@@ -240,10 +212,8 @@ class _Battery:
             known.append((state, (node,) if steps is None else (steps, node), left, truth))
         # Returns the known answer, to be certified and translated.
         replay: Any = SimpleNamespace(name=self.solver.name, features=self.solver.features, solve=lambda *_: answer)
-        try:
+        with self.ledger.failing("answer"):
             solution = solve_problem(problem, replay, Run(tolerance=self.epsilon), self.epsilon)
-        except MdpDiceError as error:
-            self.ledger.fail("answer", error.message, cause=error)
         self._compare_values(model, known, solution)
         self._compare_policy(model, known, solution)
         if not solution.proved:
@@ -362,10 +332,8 @@ def _search(ledger: Ledger, solver: Any, model: Model) -> Searched | None:
         ledger.fail("answer", f"it raised {type(error).__name__}: {error} ({model.hazard})", cause=error)
     if not isinstance(found, Searched):
         ledger.fail("answer", f"it returned {found!r} instead of a Searched")
-    try:
+    with ledger.failing("answer"):
         check_candidate(found.network, found.candidate.value, found.candidate.policy, solver.name)
-    except PluginError as error:
-        ledger.fail("answer", error.message, cause=error)
     shape = (found.network.n_nodes,)
     if np.shape(found.lower) != shape or np.shape(found.upper) != shape:
         ledger.fail("answer", f"its bounds are not arrays of shape {shape}")

@@ -85,7 +85,11 @@ def write_page(
         The solution is not that of a game, or there is no such policy.
     """
     data, page = page_data(solution, seats, given)
-    text = _html(data)
+    text, style = ((STATIC / name).read_text(encoding="utf-8") for name in ("page.html", "style.css"))
+    text = text.replace('<link rel="stylesheet" href="style.css">', f"<style>\n{style}</style>")
+    script = f'<script id="data" type="application/json">{data}</script>\n'
+    script += f'<script type="module">\n{modules_of("file.js")}</script>'
+    text = text.replace('<script type="module" src="start.js"></script>', script)
     size = len(text.encode())
     if size > MOST_BYTES:
         raise too_large(f"the page would have {size:,} bytes, more than {MOST_BYTES:,}")
@@ -112,13 +116,16 @@ def page_data(
     rows, lists = list(rules.nodes), rules.words.lists
     kinds = np.array([row[0] for row in rows])
     columns = [[packed([row[at] for row in rows if row[0] == kind]) for at in (1, 2, 3)] for kind in range(6)]
-    said = [
-        (one.name, one.values.start, one.values.step, len(one.values), one.start, one.outside) for one in rules.axes
-    ]
-    axes = [dict(zip(("name", "first", "step", "size", "start", "outside"), one, strict=True)) for one in said]
+    names = "name", "first", "step", "size", "start", "outside"
+    said = [(axis.name, (by := axis.values).start, by.step, len(by), axis.start, axis.outside) for axis in rules.axes]
+    axes = [dict(zip(names, one, strict=True)) for one in said]
     shown: list[Any] = []
     with contextlib.suppress(UnsupportedError):  # a game on a lattice has too many states to list
         shown = charts(look.tables(solution)) if solution.proved else []
+
+    def groups(made: Thrown) -> list[Any]:
+        return [[list(map(face_data, die.faces)), die.weights, die.name, count] for die, count in made.throw.groups]
+
     model: dict[str, Any] = {
         "about": _about(solution, error) | dict(given or {}),
         "axes": axes,
@@ -130,7 +137,7 @@ def page_data(
         "charts": shown,
         "exprs": rules.trees,
         "updates": list(rules.updates),
-        "throws": list(map(_throw, rules.throws)),
+        "throws": [{"groups": groups(one), "of": one.of, "weights": one.dist.weights} for one in rules.throws],
         **lists,
     }
     tables = _lists(model.pop("tables"))
@@ -149,11 +156,6 @@ def page_data(
 
 def _lists(lists: Sequence[Sequence[int]]) -> list[Any]:
     return [packed([len(one) for one in lists]), packed([number for one in lists for number in one])]
-
-
-def _throw(made: Thrown) -> dict[str, Any]:
-    groups = [[list(map(face_data, die.faces)), die.weights, die.name, count] for die, count in made.throw.groups]
-    return {"groups": groups, "of": made.of, "weights": made.dist.weights}
 
 
 def _about(solution: Solution, error: float) -> dict[str, Any]:
@@ -179,16 +181,6 @@ def _about(solution: Solution, error: float) -> dict[str, Any]:
         about |= {"lower": solution.lower(), "upper": solution.upper()}
         about["proved"] = f"the value lies in this interval, whatever {solution.solver} did to find it"
     return about
-
-
-def _html(data: str) -> str:
-    """Return the page with its style, its modules and the data."""
-    page = (STATIC / "page.html").read_text(encoding="utf-8")
-    style = (STATIC / "style.css").read_text(encoding="utf-8")
-    page = page.replace('<link rel="stylesheet" href="style.css">', f"<style>\n{style}</style>")
-    script = f'<script id="data" type="application/json">{data}</script>\n'
-    script += f'<script type="module">\n{modules_of("file.js")}</script>'
-    return page.replace('<script type="module" src="start.js"></script>', script)
 
 
 def modules_of(first: str) -> str:

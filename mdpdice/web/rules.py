@@ -28,7 +28,7 @@ from mdpdice.looks.throw import thrown
 from mdpdice.modelling.counters import axes
 from mdpdice.modelling.distribution import Dist
 from mdpdice.modelling.expressions import Expr
-from mdpdice.modelling.game import Chance, Conditional, Decide, End, Game, Go, PassTo, Unavailable
+from mdpdice.modelling.game import Chance, Conditional, Decide, End, Game, Go, PassTo, Unavailable, Uncertain
 from mdpdice.web.words import Words
 
 END, DECIDE, CHANCE, WHEN, GO, PASS = range(6)
@@ -91,16 +91,16 @@ class Rules:
         self.bare = {0}
         self.words = Words(look, self)
         self.state(self.game.start())
-        found = 0
-        while found < len(self.states):  # states are found on the way
-            for core in list(self.states)[found:]:
-                found += 1
-                self._follow(self.game.node(core), None)
+        nodes = list[Any]()
+        while len(nodes) < len(self.states):  # states are found on the way
+            for core in list(self.states)[len(nodes) :]:
+                nodes.append(self.game.node(core))
+                self._follow(nodes[-1], None)
         self.roots: list[int] = []
         self.tables: list[tuple[int, int]] = []
         for at, core in enumerate(self.states):
             self.tables.append(self.words.table(core, sorted(self.arrivals.get(at, ())), bare=at in self.bare))
-            self.roots.append(self._node(self.game.node(core), core, at, None, None))
+            self.roots.append(self._node(nodes[at], core, at, None, None))
 
     # --- numbers ----------------------------------------------------------------------------------
 
@@ -182,6 +182,8 @@ class Rules:
             told = zip(node.dist.outcomes, node.edges, strict=True)
             below = [self._node(to, core, at, action, one) for one, to in told]
             row = (CHANCE, throw, self.expr(node.reward), heard, *below)
+        elif isinstance(node, Uncertain):
+            raise too_large("nature picks some of its dice")
         else:
             each = zip(node.actions, node.options, strict=True)
             there = [(one, option) for one, option in each if not isinstance(option, Unavailable | None)]

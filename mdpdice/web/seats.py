@@ -38,7 +38,10 @@ def named_seats(look: Look[Any], rules: Rules, names: Sequence[str]) -> list[dic
 
 def _choices(rule: Callable[[Any], Any], rules: Rules) -> list[Any] | None:
     """For every core state the place of an option, or places with conditions, or by the point of the grid."""
-    points = [dict(zip(rules.axis, values, strict=True)) for values in itertools.product(*_values(rules))]
+    sizes = [len(axis.values) for axis in rules.axes]
+    small = max(sizes, default=0) <= MOST_ANSWERS // max(1, len(rules.states)) and len(sizes) < 3
+    values = itertools.product(*((axis.values for axis in rules.axes) if small else [range(0)]))
+    points = [dict(zip(rules.axis, one, strict=True)) for one in values]
     found: list[Any] = []
     for core in rules.states:
         decisions = list(_decisions(rules.game.node(core)))
@@ -58,13 +61,6 @@ def _choices(rule: Callable[[Any], Any], rules: Rules) -> list[Any] | None:
         else:
             return None
     return None if None in found else found
-
-
-def _values(rules: Rules) -> list[range]:
-    sizes = [len(axis.values) for axis in rules.axes]
-    most = MOST_ANSWERS // max(1, len(rules.states))
-    small = all(size <= most for size in sizes) and len(sizes) < 3
-    return [axis.values for axis in rules.axes] if small else [range(0)]
 
 
 def _asked(rule: Callable[[Any], Any], state: Any) -> Any:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from mdpdice.errors import MdpDiceError
-from mdpdice.looks import Boxes, Note, Part, Rolled, spoken
+from mdpdice.looks import Boxes, Note, Rolled, spoken
 from mdpdice.looks.parts import number
 from mdpdice.looks.text import phrase
 from mdpdice.looks.throw import Die, Throw, thrown
@@ -111,7 +111,11 @@ class Table:
         rounds = {"round": match.at + 1, "rounds": match.rounds, "scores": scores}
         seats = {"seats": match.table.names, "names": match.who if all(match.who) else None}
         shown = {"parts": list(self._parts(last["player"])), "actions": [self._act(*option) for option in options]}
-        events = [_event(one) for one in match.events[match.marks[1] :] if one["event"] != "state"]
+        events = []
+        for one in match.events[match.marks[1] :]:
+            kind = {"cut off": "end"}.get(one["event"], one["event"])
+            told = {"kind": kind, "seat": one["seat"], "faces": one["seen"] if kind == "roll" else None}
+            events += [] if kind == "state" else [{**told, "words": one["words"], "lost": one["lost"]}]
         over = {"payoff": scores[-1][0], "words": last["words"]} if match.over else None
         said = {"outcomes": outcomes, "dice": dice, "events": events, "over": over}
         return {**stands, **asked, **rounds, **seats, **shown, **said}
@@ -127,8 +131,10 @@ class Table:
             if number(part.when, counters):
                 owner = {"mover": player, "other": 1 - player}.get(str(part.of), part.of)
                 seat = None if owner is None else self.match.players[int(owner)]
-                kind = type(part).__name__.lower()
-                yield {"kind": kind, **_fields(part, counters), "of": seat, "seat": seat}
+                fields = attrs.asdict(part, recurse=False).items()
+                found = {name: _filled(one, counters) for name, one in fields if name != "when"}
+                found |= {"text": spoken(part.text, counters)} if isinstance(part, Note) else {}
+                yield {"kind": type(part).__name__.lower(), **found, "of": seat, "seat": seat}
 
     def _act(self, action: Any, option: Any) -> dict[str, Any]:
         core, counters = self.match.standing
@@ -240,12 +246,6 @@ def charts(tables: Sequence[Any]) -> list[dict[str, Any]]:
     return found
 
 
-def _event(one: Mapping[str, Any]) -> dict[str, Any]:
-    kind = {"cut off": "end"}.get(one["event"], one["event"])
-    shown = {key: one[key] for key in ("seat", "words", "lost")}
-    return {"kind": kind, **shown, "faces": one["seen"] if kind == "roll" else None}
-
-
 def _plain(value: Any) -> Any:
     """Return a number or a text as JSON data."""
     if value is None or isinstance(value, bool | str):
@@ -255,13 +255,6 @@ def _plain(value: Any) -> Any:
     if not isinstance(value, float) and Fraction(value).denominator == 1:
         return int(value)
     return float(value) if math.isfinite(value) else str(float(value))
-
-
-def _fields(part: Part, counters: Mapping[str, int]) -> dict[str, Any]:
-    """Return the fields of a part, filled in."""
-    fields = attrs.asdict(part, recurse=False).items()
-    found = {name: _filled(one, counters) for name, one in fields if name != "when"}
-    return found | {"text": spoken(part.text, counters)} if isinstance(part, Note) else found
 
 
 def _filled(value: Any, counters: Mapping[str, int]) -> Any:

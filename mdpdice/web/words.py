@@ -5,14 +5,18 @@ A number in them may be ``{"e": 5}``, the expression of that number, and ``{"s":
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import json
-from collections.abc import Hashable, Iterator, Sequence
+import operator
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from mdpdice.looks import Act, Dice, Look, Rolled, Text, spoken
+from mdpdice.errors import GameError
+from mdpdice.looks import Act, Dice, Look, Part, Rolled, Text, spoken
 from mdpdice.looks.text import phrase
 from mdpdice.modelling.expressions import Expr
 from mdpdice.modelling.game import Conditional, End
@@ -38,7 +42,7 @@ class Words:
         self.lists: dict[str, list[Any]] = {}
         self.known: dict[str, dict[Hashable, int]] = {}
         self._classes: dict[Any, Any] = {}
-        self._texts: dict[Any, int] = {}
+        self._known: dict[Any, int] = {}
         self._dice: dict[int, str] = {}  # by identity: those of a throw are made once
         self.put("variants", "[]", [])
 
@@ -48,6 +52,14 @@ class Words:
         if key not in known:
             self.lists.setdefault(kind, []).append(key if data is None else data)
         return known.setdefault(key, len(known))
+
+    def _once(self, key: Any, make: Callable[[], int]) -> int:
+        """Return what is made, once for every key; expressions and lists are no keys."""
+        with contextlib.suppress(GameError, TypeError):
+            if (number := self._known.get(key)) is None:
+                number = self._known[key] = make()
+            return number
+        return make()
 
     def value(self, value: Any) -> Any:
         """Return a number, text or condition of a part."""
@@ -59,12 +71,12 @@ class Words:
         """Return the number of a text, in which the dice that lie there may be named."""
         if (dice := self._dice.get(id(seen))) is None:
             dice = self._dice[id(seen)] = str(seen) if seen else ""
+        return self._once((text, dice), lambda: self._text(text, dice))
+
+    def _text(self, text: Text, dice: str) -> int:
         plain = isinstance(text, str) or not any(isinstance(piece, Expr) for piece in text)
-        key = (spoken(text, {}), dice) if plain else None
-        if key in self._texts:
-            return self._texts[key]
         said: list[Any] = []
-        for piece in (key[0],) if key else text:
+        for piece in (spoken(text, {}),) if plain else text:
             one = self.value(piece)
             before, found, after = str(piece).partition(dice) if dice and isinstance(piece, str) else ("", "", "")
             for part in [before, SEEN, after] if found else [one if isinstance(one, dict) else str(piece)]:
@@ -72,18 +84,21 @@ class Words:
                     said[-1] += part
                 elif part:
                     said.append(part)
-        number = self.put("texts", json.dumps(said), said)
-        if key:
-            self._texts[key] = number
-        return number
+        return self.put("texts", json.dumps(said), said)
 
     # --- the table --------------------------------------------------------------------------------
 
     def part(self, part: Any, seen: Rolled | None) -> int:
         """Return the number of a part; dice that show what was thrown stand for any throw."""
+        given = _values_of(type(part))(part)
+        thrown = seen is not None and isinstance(part, Dice) and part.faces == seen.faces
+        key = type(part), thrown, given, tuple(map(type, given))  # 1 and True are equal in Python
+        return self._once(key, lambda: self._part(part, thrown))
+
+    def _part(self, part: Any, thrown: bool) -> int:
         fields = attrs.asdict(part, recurse=False)
         if isinstance(part, Dice):
-            names, thrown = [die.name for die in part.dice], seen is not None and part.faces == seen.faces
+            names = [die.name for die in part.dice]
             fields["dice"] = names if any(names) and not thrown else []
             fields["faces"] = SEEN if thrown else [face_data(face) for face in part.faces]
         told = {name: self.text(one) if name == "text" else self._values(one) for name, one in fields.items()}
@@ -101,22 +116,24 @@ class Words:
 
         `arrivals` are the throws and outcomes that lead there; `bare`: play comes there without dice, too.
         """
-        ends_of = (*arrivals[:1], *arrivals[-1:])
-        plain = [_faces(self.look.table(core))] if bare or not arrivals else []
-        lying = [_faces(self.look.table(core, seen)) for seen in self._some(ends_of)]
-        same = all(one == (plain + lying)[0] for one in lying)
+        rolls = list(self._some((*arrivals[:1], *arrivals[-1:])))
+        lying = [self.look.table(core, seen) for seen in rolls]
+        plain = self.look.table(core) if bare or not arrivals else None
+        shown = lying if plain is None else [plain, *lying]
+        faces = [[part.faces for part in parts if isinstance(part, Dice)] for parts in shown]
+        same = all(one == faces[0] for one in faces)
 
-        def say(seen: Rolled | None) -> int:
-            parts = self.look.table(core, seen)
+        def say(seen: Rolled | None, parts: Sequence[Part]) -> int:
             return self.put("tables", tuple(self.part(one, None if same else seen) for one in parts))
 
-        ends = {say(seen) for seen in self._some(ends_of)}
-        if not plain and len(ends) == 1:
+        ends = set(map(say, rolls, lying))
+        if plain is None and len(ends) == 1:
             return ends.pop(), 0
-        usual = say(None)
+        usual = say(None, self.look.table(core) if plain is None else plain)
         if not ends - {usual}:
             return usual, 0
-        found = [[throw, outcome, self._rolls(throw, outcome, say)] for throw, outcome in arrivals]
+        rolled = lambda seen: say(seen, self.look.table(core, seen))  # noqa: E731
+        found = [[throw, outcome, self._rolls(throw, outcome, rolled)] for throw, outcome in arrivals]
         return usual, self.put("variants", json.dumps(found), found)
 
     # --- what is done and what happens --------------------------------------------------------------
@@ -126,13 +143,20 @@ class Words:
 
         def say(seen: Rolled | None) -> int:
             acts = (self.look.act(core, action, seen) for action in actions)
-            return self.put("menus", tuple(map(self._act, acts)))
+            return self.put("menus", tuple(self._once(act, functools.partial(self._act, act)) for act in acts))
 
         usual, found = say(None), []
-        some = arrivals[:: len(arrivals) // 8 + 1]
-        for throw, outcome in arrivals if any(say(seen) != usual for seen in self._some(some)) else ():
-            # What is said alike without dice, of two states, is said alike with them: such states differ in scores.
-            # Of the first ones this is looked at.
+
+        # What is said alike without dice, of two states, is said alike with them: such states differ in scores.
+        # Of the first ones this is looked at.
+        def differs(arrival: tuple[int, int]) -> bool:
+            times, rolls = self._classes.get((usual, *arrival), (0, [usual]))
+            if times < 2 and any(say(seen) != usual for seen in self._some([arrival])):
+                return True
+            self._classes[usual, *arrival] = times + 1, rolls
+            return rolls not in ([], [usual])
+
+        for throw, outcome in arrivals if any(map(differs, arrivals[:: len(arrivals) // 8 + 1])) else ():
             key: tuple[Any, ...] = (usual, throw, outcome)
             times, rolls = self._classes.get(key, (0, None))
             if times < 2:
@@ -163,9 +187,15 @@ class Words:
 
     def heard(self, core: Any, throw: int, edges: Sequence[Any]) -> int:
         """Return what is said of the outcomes of a throw, where they lose something and where not."""
-        each = enumerate(losses(edge, self.rules) for edge in edges)
-        found = [[self._heard(core, throw, at, one) if one in may else -1 for one in (False, True)] for at, may in each]
-        return self.put("heard", json.dumps(found), found)
+        may = tuple(frozenset(losses(edge, self.rules)) for edge in edges)
+        key = throw, may, None if type(self.look).heard is Look.heard else core  # a look may say it by the state
+
+        def say() -> int:
+            both, each = (False, True), enumerate(may)
+            found = [[self._heard(core, throw, at, one) if one in some else -1 for one in both] for at, some in each]
+            return self.put("heard", json.dumps(found), found)
+
+        return self._once(key, say)
 
     def _heard(self, core: Any, throw: int, at: int, lost: bool) -> Any:
         made = self.rules.throws[throw]
@@ -194,8 +224,7 @@ class Words:
             return -1
 
 
-def _faces(parts: Sequence[Any]) -> list[tuple[Any, ...]]:
-    return [part.faces for part in parts if isinstance(part, Dice)]
+_values_of = functools.cache(lambda kind: operator.attrgetter(*(field.name for field in attrs.fields(kind))))
 
 
 def losses(edge: Any, rules: Rules) -> set[bool]:

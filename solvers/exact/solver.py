@@ -231,7 +231,9 @@ class _Solve:
         try:
             answer = strategy_improvement.optimise(part, policy, self.run.check)
         except strategy_improvement.InfiniteValueError as error:
-            raise self.infinite(nodes[error.node % len(nodes)], error.sign) from None
+            value, what = ("+inf", "collect") if error.sign > 0 else ("-inf", "pay")
+            msg = f"the value is {value}: a play can be made to {what} for ever; use a discount below 1 or a horizon"
+            raise UnsupportedError(msg, state=self.problem.describe(nodes[error.node % len(nodes)])) from None
         except strategy_improvement.NoTotalError as error:
             msg = "an endless play collects and pays in turns, so its total has no limit; use a discount or a horizon"
             state = self.problem.describe(nodes[error.node % len(nodes)])
@@ -244,14 +246,6 @@ class _Solve:
                 self.policy[node] = moves[i][answer.policy[i]].edge
                 for k in answer.best[i]:
                     self.ties[moves[i][k].edge] = True
-
-    def infinite(self, node: int, sign: int) -> UnsupportedError:
-        what = "collect" if sign > 0 else "pay"
-        msg = (
-            f"the value is {'+' if sign > 0 else '-'}inf: a play can be made to {what} for ever; "
-            "use a discount below 1 or a horizon"
-        )
-        return UnsupportedError(msg, state=self.problem.describe(node))
 
     # --- one node ---
 

@@ -113,7 +113,7 @@ class _Solve:
     def back_up(self, nodes: Ints) -> None:
         from mdpdice.numerics.kernels import bellman as kernels
 
-        kernels.backup(*self.operator.edges, unsigned(nodes), self.value, self.value, self.policy)
+        kernels.backup(self.operator.rows, unsigned(nodes), self.value, self.value, self.policy)
 
     def solve_block(self, nodes: Ints, *, merged: bool) -> None:
         kept = self.kept

@@ -50,8 +50,8 @@ class PolicyIteration(AlwaysAvailable):
     def solve(self, problem: Network, run: Run) -> Candidate:
         """Propose the value and the policy."""
         try:
-            # What is quick keeps no checkpoint.
-            quick = None if run.checkpoint else krylov.propose(problem, run, self.max_iterations)
+            # What is quick keeps no checkpoint; after a stop it is done again.
+            quick = krylov.propose(problem, run, self.max_iterations)
             return quick or blocks.propose(problem, run, self.max_iterations, self.direct, self.sweeps)
         except NotConvergedError as error:
             if run.on_limit == "partial" and error.partial is not None:

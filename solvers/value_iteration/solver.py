@@ -144,7 +144,7 @@ class _Blocks:
                     self.run.save(self.state(), self.sweeps, now=True)
                 raise
             kernels.settle(
-                *operator.edges, self.order, self.ptr, self.cyclic, self.stops, value, policy, *aim,
+                operator.rows, self.order, self.ptr, self.cyclic, self.stops, value, policy, *aim,
                 limit, BUDGET, at, number, *self._room,
             )  # fmt: skip
             self.sweeps = self._before + int(at[2])
@@ -177,16 +177,15 @@ class _Blocks:
 
 
 def _stationary(problem: Network, run: Run, max_sweeps: int) -> Candidate:
-    quick = None
-    if not run.checkpoint:
-        quick = modified_policy_iteration.propose(problem, run, max_sweeps)
-        if quick is not None:
-            if quick[1] or quick[0].iterations >= max_sweeps:
-                return _judged(problem, quick[0], run, settled=quick[1])
-            max_sweeps -= quick[0].iterations
-        found = newton.propose(problem, run)
-        if found is not None and found[1] <= run.tolerance and found[0].iterations <= max_sweeps:
-            return found[0]
+    # What is quick keeps no checkpoint; after a stop it is done again.
+    quick = modified_policy_iteration.propose(problem, run, max_sweeps)
+    if quick is not None:
+        if quick[1] or quick[0].iterations >= max_sweeps:
+            return _judged(problem, quick[0], run, settled=quick[1])
+        max_sweeps -= quick[0].iterations
+    found = newton.propose(problem, run)
+    if found is not None and found[1] <= run.tolerance and found[0].iterations <= max_sweeps:
+        return found[0]
     blocks = _Blocks(problem, run, max_sweeps)
     # Everything until the end is in the order of the sweeps, which then read memory in one direction.
     order = blocks.renumber()
@@ -280,7 +279,7 @@ def _staged(problem: Network, run: Run, max_sweeps: int) -> Candidate:
     for k in range(int(counts[0]), horizon + 1):
         before = value[max(k - 1, 0)]
         if k > 0:
-            kernels.backup(*operator.edges, decisions, before, value[k], policy[k])
+            kernels.backup(operator.rows, decisions, before, value[k], policy[k])
         try:
             settled &= blocks.settle(operator, value[k], policy[k], (aim, aim), max_sweeps)
         except SolveInterrupted:
@@ -334,7 +333,7 @@ def measure(
     """Distance of `value` from the backup of `source`: see `kernels.measure`."""
     from mdpdice.numerics.kernels import bellman as kernels
 
-    return kernels.measure(*operator.edges, nodes, source, value, policy)
+    return kernels.measure(operator.rows, nodes, source, value, policy)
 
 
 def _bounded(

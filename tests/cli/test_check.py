@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 
-from mdpdice.cli.check import _WORDS
 from mdpdice.testing import GAME_CHECKS
 
 FAULTY = """
@@ -21,10 +20,6 @@ FAULTY = """
         def node(self, n):
             return decide({"hold": end(n), "on": n + 1})
 """
-
-
-def test_every_check_has_words():
-    assert tuple(_WORDS) == GAME_CHECKS
 
 
 def test_a_sound_game(run, pig):

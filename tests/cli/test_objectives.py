@@ -18,6 +18,7 @@ from mdpdice import (
     Reach,
     Total,
     UntilReward,
+    Win,
     cross_check,
     evaluate,
     explore,
@@ -25,7 +26,7 @@ from mdpdice import (
 )
 from mdpdice.cli import main
 from mdpdice.games.farkle import KcdFarkle
-from mdpdice.games.pig import PigTurn
+from mdpdice.games.pig import PigRace, PigTurn
 
 PIG = ("pig-turn", "-p", "cap=40")
 GAME = PigTurn(cap=40)
@@ -119,8 +120,22 @@ def test_the_other_commands(run, tmp_path):
 def test_states_are_told_as_they_were_written(run):
     state = "mine=0 theirs=0 turn=5"
     result = run("solve", "pig-race", "-p", "goal=10", "--objective", f"reach:{state}")
-    # The game knows the text, and the objective refuses a game whose sides take turns.
-    assert (result.exit_code, "Reach is not defined on a game with pass_to" in result.output) == (1, True)
+    assert (result.exit_code, f"objective   reach:{state}\n" in result.output) == (0, True)
+
+
+def test_wins_in_time(run):
+    best = answer(run("solve", "pig-race", "-p", "goal=10", "--objective", "win-within:03", "--json"))
+    assert best["objective"] == "win-within:3"
+    assert best["value"] == pytest.approx(solve(PigRace(goal=10), Win(3)).value(), abs=1e-12)
+    for text, words in [
+        ("win-within:0", "give it a positive number of turns"),
+        ("win-within:2.5", "write win-within:5"),
+        ("win-within", "write win-within:5"),
+    ]:
+        wrong = run("solve", "pig-race", "--objective", text)
+        assert (wrong.exit_code, words in wrong.output) == (2, True), wrong.output
+    refused = run("solve", "pig-turn", "--objective", "win-within:2")
+    assert (refused.exit_code, "Win is defined where turns are passed" in refused.output) == (1, True)
 
 
 COIN = """
@@ -148,7 +163,7 @@ def test_a_semicolon_within_a_state(run, write):
     ("args", "words"),
     [
         (("--objective", "discount:0.9"), "did you mean 'discounted'? write total, discounted:0.95"),
-        (("--objective", "average"), "until-reward:STATE"),
+        (("--objective", "median"), "until-reward:STATE"),
         (("--objective", "discounted"), "write discounted:0.95"),
         (("--objective", "discounted:"), "write discounted:0.95"),
         (("--objective", "discounted:95"), "95 % is 0.95"),
@@ -224,10 +239,55 @@ def completed(*args):
     return [item.value for item in found]
 
 
+def test_averages_of_a_game_again_and_again(run):
+    asked = ("--repeated", "--objective", "average:0")
+    for solver in ("auto", "policy-iteration", "exact"):
+        data = answer(run("solve", "pig-turn", *asked, "--solver", solver, "--json"))
+        assert data["value"] == pytest.approx(8.141794893727, abs=1e-11)
+        assert (data["objective"], data["repeated"]) == ("average:0", True)
+    told = run("advise", "pig-turn", "17", *asked).output
+    assert told.startswith("Roll.")
+    assert "0.527778" in told
+    per_decision = answer(run("solve", "pig-turn", "--repeated", "--objective", "average", "--json"))
+    assert 2 < per_decision["value"] < data["value"]
+    assert answer(run("solve", "pig-turn", "--repeated", "--horizon", "3", "--json"))["summary"] == []
+
+
+def test_averages_per_class_of_states(run, tmp_path):
+    (tmp_path / "wait.py").write_text(
+        "import attrs\nfrom mdpdice import Game, decide, go, d6, roll\n\n\n"
+        "@attrs.frozen\nclass Turn:\n    pass\n\n\n"
+        "@attrs.frozen\nclass Rolled:\n    face: int\n\n\n"
+        "class Wait(Game[Turn | Rolled, str]):\n"
+        "    def start(self):\n        return Turn()\n\n"
+        "    def node(self, state):\n"
+        "        if isinstance(state, Turn):\n            return decide({'roll': roll(d6, lambda k: go(Rolled(k)))})\n"
+        "        return decide({'take': go(Turn(), reward=state.face)})\n"
+    )
+    game = f"{tmp_path / 'wait.py'}:Wait"
+    assert answer(run("solve", game, "--objective", "average:Turn", "--json"))["value"] == pytest.approx(3.5)
+    assert answer(run("solve", game, "--objective", "average", "--json"))["value"] == pytest.approx(1.75)
+    assert answer(run("solve", game, "--objective", "average:Turn;Rolled", "--json"))["value"] == pytest.approx(1.75)
+
+
+@pytest.mark.parametrize(
+    ("args", "words"),
+    [
+        (("--objective", "average:"), "write average, or average:STATE"),
+        (("--objective", "average:{"), "is not a state"),
+        (("--repeated", "--objective", "average:99"), "nothing is counted"),
+    ],
+)
+def test_averages_that_are_not_said(run, args, words):
+    result = run("solve", *PIG, *args)
+    assert result.exit_code in (1, 2)
+    assert words in result.output
+
+
 def test_the_shell_completes():
     assert completed("solve", "pig-turn", "--objective", "") == [
         "total", "discounted:", "horizon:", "payoff-at-least:", "payoff-at-most:", "cvar:", "quantile:",
-        "reach:", "until-reward:",
+        "average", "reach:", "until-reward:", "win-within:",
     ]  # fmt: skip
     assert completed("evaluate", "pig-turn", "--objective", "r") == ["reach:"]
     assert completed("solve", "pig-turn", "--sense", "m") == ["max", "min"]

@@ -14,6 +14,7 @@ from numpydoc.validate import validate
 
 import mdpdice
 from mdpdice import Feature, errors, load_solver, solver_names
+from mdpdice.testing import GAME_CHECKS, SOLVER_CHECKS
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 
@@ -114,6 +115,12 @@ def test_docstrings_of_the_front_door_are_there_and_fit_the_signatures() -> None
         codes = {"GL08", "PR02", *(["PR01"] if is_function else [])}
         wrong += [(name, *error) for error in validate(name)["errors"] if error[0] in codes]
     assert not wrong
+
+
+def test_every_check_of_the_kits_is_explained() -> None:
+    rows = re.findall(r"^``(\w+)``", (DOCS / "reference" / "testing.rst").read_text(encoding="utf-8"), re.MULTILINE)
+    features = [feature.name.lower() for feature in Feature]
+    assert [*rows, *features[1:]] == [*GAME_CHECKS, *SOLVER_CHECKS]
 
 
 def test_every_error_is_explained() -> None:

@@ -66,6 +66,8 @@ def test_a_record_that_does_not_fit_is_refused(tmp_path: Path) -> None:
     other = tmp_path / "other.txt"
     for given, words in (
         (text.replace("cap=100", "cap=50"), "it has parameter: cap=50"),
+        (text.replace("seats:", "horizon: 3\nseats:"), "it has horizon: 3"),
+        (text.replace("seats:", "sense: min\nseats:"), "it has sense: min"),
         (text.replace("moves: [", "moves: [9,"), "there is no move 9"),
         (re.sub(r"moves: .*", "moves: []", text), "there is no move null"),
         (re.sub(r"moves: .*\n", "", text), "not a record of this game"),

@@ -14,7 +14,6 @@ from mdpdice.errors import (
     DiscountRangeError,
     DuplicateActionError,
     GameError,
-    HorizonRangeError,
     NonDeterministicGameError,
     ProbabilitySumError,
     RewardNotFiniteError,
@@ -43,11 +42,11 @@ def test_settings_are_exact():
         assert explore(game({"start": end}, total=third)).total == Fraction(1, 3)
 
 
-def test_a_constant_sum_is_not_discounted_and_has_no_horizon():
+def test_a_constant_sum_is_not_discounted_and_a_play_cut_off_is_worth_half_of_it():
     both = game({"start": lambda: decide({"a": pass_to("start"), "b": end(1)})}, total=1, discount=0.9)
     check_error(failure(both), DiscountRangeError, "`total` other than 0", "discount 1")
-    with pytest.raises(HorizonRangeError, match="`total` other than 0"):
-        solve(game({"start": lambda: decide({"a": pass_to("start"), "b": end(1)})}, total=1), horizon=3)
+    lost = solve(game({"start": lambda: decide({"a": pass_to("start"), "b": end(0)})}, total=1), horizon=3)
+    assert (lost.value(), lost.action()) == (0.5, "a")
 
 
 def test_both_ways_to_have_two_players():

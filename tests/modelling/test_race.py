@@ -13,6 +13,7 @@ import pytest
 from mdpdice import (
     At,
     Counter,
+    Dist,
     Flags,
     Game,
     cross_check,
@@ -25,6 +26,7 @@ from mdpdice import (
     race,
     roll,
     solve,
+    uncertain,
     when,
 )
 from mdpdice.errors import CounterRangeError, GameError
@@ -176,3 +178,17 @@ def test_points_are_whole_numbers_and_scores_do_not_fall_below_0():
 def test_targets(target):
     with pytest.raises(GameError, match="counter 'mine'"):
         solve(race(PigTurn(), target))
+
+
+def test_dice_that_nobody_knows():
+    """Nature picks the die, against the player who throws: one throw a turn, to 3."""
+
+    def node(_):
+        return uncertain(Dist({1: 1, 2: 1}), Dist({1: 3, 2: 1}), then=end)
+
+    @cache
+    def chance(mine: int, theirs: int) -> Fraction:
+        one, two = (Fraction(1) if mine + k >= 3 else 1 - chance(theirs, mine + k) for k in (1, 2))
+        return min((one + two) / 2, (3 * one + two) / 4)
+
+    assert solve(race(Game.of(start=0, node=node), 3), solver="exact").exact() == chance(0, 0)

@@ -180,10 +180,9 @@ def test_a_horizon_that_is_no_number_of_decisions(horizon):
     assert error.value == horizon
 
 
-def test_a_total_forbids_discount_and_horizon():
+def test_a_total_forbids_a_discount():
     told(failure(total=1, discount=0.9), DiscountRangeError, "`total` other than 0")
-    told(failure(total=1, horizon=3), HorizonRangeError, "`total` other than 0")
-    assert Network(**arrays(total=1)).total == 1
+    assert Network(**arrays(total=1, horizon=3)).total == 1
     assert Network(**arrays(total=0, horizon=3, discount=0.9)).horizon == 3
 
 

@@ -26,6 +26,7 @@ from mdpdice import (
     Total,
     UntilReward,
     Utility,
+    Win,
     chance,
     compile_lattice,
     d6,
@@ -349,7 +350,7 @@ def test_objectives_that_lattices_refuse():
     for game, objective, message in [
         (Race(6), PayoffAtLeast(1), "whose sides take turns"),
         (Race(6), Utility(abs), "whose sides take turns"),
-        (Race(6), Reach([]), "not defined on a game with pass_to"),
+        (Sheet(), Win(2), "Win is defined where turns are passed"),
         (Sheet(), Discounted(0.9), "explore"),
         (Sheet(), Horizon(3), "explore"),
         (Sheet(), UntilReward([]), "explore"),

@@ -210,7 +210,7 @@ class TestSteps:
             file.forget()
             assert not list(file.steps("steps"))
             file.open({"problem": "two"}, {})
-            assert len(list(file.steps("steps"))) == file.resumed_layers == 1
+            assert len(list(file.steps("steps"))) == file.resumed["steps"] == 1
         with Checkpoint(tmp_path / "a", 0) as file, pytest.raises(CheckpointMismatchError, match="problem is one"):
             file.open({"problem": "two"}, {})
 

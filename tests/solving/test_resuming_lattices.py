@@ -14,7 +14,7 @@ from mdpdice.answers.grid_values import GridValues
 from mdpdice.certification.checking import lattice as checking
 from mdpdice.errors import CheckpointMismatchError, CorruptFileError, SolveInterrupted
 from mdpdice.lattices import reachable_layers
-from mdpdice.solving import checkpoints, lattice_route
+from mdpdice.solving import checkpoints, lattice_route, pipeline
 
 GAMES = {"race": Race(10), "sheet": Sheet(), **{name: SHIPPED[name] for name in ("farkle race", "pig race", "school")}}
 
@@ -234,3 +234,20 @@ class TestWrongFolders:
         assert found.value() == pytest.approx(whole.value(), abs=1e-9)
         assert found.lower() <= whole.upper()
         assert whole.lower() <= found.upper()
+
+
+def test_all_layers_are_written_before_the_certificate(tmp_path, monkeypatch):
+    """Which takes longer than the last of them."""
+    monkeypatch.setattr(checkpoints, "GATHER", 1e9)
+    file, there = checkpoints.Checkpoint(tmp_path / "a", 1e9), []
+    monkeypatch.setattr(pipeline, "Checkpoint", lambda *_args: file)
+    look = checking._Core.look
+
+    def looking(*args):
+        file._wait()
+        there.extend(path.name for path in (tmp_path / "a").glob("0-steps-*"))
+        return look(*args)
+
+    monkeypatch.setattr(checking._Core, "look", looking)
+    solve(compile_lattice(Sheet()), checkpoint=tmp_path / "a")
+    assert there == ["0-steps-000000.npz"]

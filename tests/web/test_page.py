@@ -172,6 +172,8 @@ RECORDED = {
     "farkle": (("cap=1000",), ["human", "optimal"], 1),
     "school-combination": ((), ["human"], 3),
     "knucklebones": (("columns=2", "rows=1"), ["human", "random"], 2),
+    "pig-turn": ((), ["human", "optimal", "human", "random"], 2),
+    "konijnenhokken": (("dice=4",), ["random", "human", "optimal"], 1),
 }
 
 

@@ -7,26 +7,16 @@ of every pair the row of its own node, then those of the nodes inside it.
 
 The conventions are those of `mdpdice.numerics.kernels.bellman`.
 
-What both are given
--------------------
-kind, switch, indptr, dst, guard, update, reward, payoff
-    The core, as in `mdpdice.lattices.lattice.Lattice`.
-slot : ndarray of int32, shape (nodes,)
-    Number of a core node among those that are found by point (states and ends); -1
-    for a node inside another one.
-ends_here : ndarray of bool, shape (nodes,)
-    Ends that are no states.
-single : ndarray of bool, shape (nodes,)
-    Those of them that are the same at all points.
-reward_row, reward_table : ndarray of int64, of float64 with shape (rows, points)
-    Row of a reward in the table of those that depend on the point, -1 for the others.
-guard_table : ndarray of uint8, shape (guards, points)
-    0: does not hold, 1: holds, 2: undefined.
-target_table : ndarray of int32, shape (updates, points)
-    Point after an update, -1: forbidden, -2: an error.
-ids : ndarray of int32, shape (slots * points,)
-    What is known of a pair.  While discovering: 0: not seen, ``1 + number`` of a state,
-    ``-1 - number`` of an end.  When filling, for states: ``1 + 2 * row``, one more for a decision.
+Both are given the core, as in `mdpdice.lattices.lattice.Lattice`, and
+
+* `slot`, int32 by node: its number among the nodes that are found by point (states and ends), -1 inside another one;
+* `ends_here` and `single`, by node: whether it is an end but not a state, and whether that is the same at all points;
+* `reward_row` and `reward_table`: rows of the rewards that depend on the point, -1 for the others, and float64 by row
+  and point;
+* `guard_table`, uint8 by guard and point: 0 does not hold, 1 holds, 2 is undefined;
+* `target_table`, int32 by update and point: the point after it, -1 where it is forbidden, -2 where it is an error;
+* `ids`, int32 by slot and point, in one row: what is known of a pair.  While discovering 0 is not seen, ``1 + number``
+  a state, ``-1 - number`` an end; when filling, for states, ``1 + 2 * row``, one more for a decision.
 """
 
 from __future__ import annotations

@@ -6,12 +6,8 @@ import { scrolled } from "./story.js";
 
 /** @import { Distribution, MapChart, TableChart } from "./types.js" */
 
-const LEFT = 40;
-const RIGHT = 320;
-const LEVEL = 204;
-const HEIGHT = 240;
+const [LEFT, RIGHT, LEVEL, HEIGHT] = [40, 320, 204, 240];
 const BARS = 40;
-const ANCHORS = ["start", "middle", "end"];
 
 /** @param {MapChart | TableChart} chart */
 export function drawChart(chart) {
@@ -29,10 +25,14 @@ export function drawChart(chart) {
 function drawMap({ title, x, y, cells, names, at }) {
   const [wide, high] = [(RIGHT - LEFT) / x.values.length, LEVEL / y.values.length];
   const top = (/** @type {number} */ row) => LEVEL - (row + 1) * high;
-  const drawn = cells.flatMap((row, up) => runsOf(row).map(([choice, from, to]) => {
-    const size = { x: LEFT + from * wide, y: top(up), width: (to - from) * wide + 0.2, height: high + 0.2 };
-    return svg(`rect.area-${choice % 4}`, size);
-  }));
+  const drawn = cells.flatMap((row, up) => {
+    const ends = [...row.keys()].filter((one) => row[one] !== row[one + 1]); // of runs of one choice
+    return ends.flatMap((end, i) => {
+      const [choice, from] = [row[end], (ends[i - 1] ?? -1) + 1];
+      const size = { x: LEFT + from * wide, y: top(up), width: (end + 1 - from) * wide + 0.2, height: high + 0.2 };
+      return choice === null ? [] : [svg(`rect.area-${choice % 4}`, size)];
+    });
+  });
   const here = at && names[cells[at[1]]?.[at[0]] ?? -1];
   const said = at && here ? `Here: ${x.label} ${x.values[at[0]]}, ${y.label} ${y.values[at[1]]}: ${here}.` : "";
   if (at) drawn.push(svg("circle.here", { cx: LEFT + (at[0] + 0.5) * wide, cy: top(at[1]) + high / 2, r: 6 }));
@@ -44,19 +44,6 @@ function drawMap({ title, x, y, cells, names, at }) {
   return el("figure", el("figcaption", title), picture, el("ul.legend", ...legend), said && el("p.said", said));
 }
 
-/** Runs of equal choices in a row: choice, from, to.
- * @param {(number | null)[]} row @returns {[number, number, number][]} */
-function runsOf(row) {
-  /** @type {[number, number, number][]} */
-  const runs = [];
-  row.forEach((choice, at) => {
-    const last = runs.at(-1);
-    if (last && last[0] === choice && last[2] === at) last[2] = at + 1;
-    else if (choice !== null) runs.push([choice, at, at + 1]);
-  });
-  return runs;
-}
-
 /** Chances of the final score, in a few bars, and where the mean is. @param {Distribution} distribution */
 export function drawDistribution({ totals, chances, mean }) {
   const [low, high] = [Math.min(...totals), Math.max(...totals)];
@@ -66,24 +53,19 @@ export function drawDistribution({ totals, chances, mean }) {
   totals.forEach((total, i) => (heights[Math.min(count - 1, Math.floor(across(total) * count))] += chances[i]));
   const wide = (RIGHT - LEFT) / count;
   const tall = (LEVEL - 8) / Math.max(...heights);
-  const bars = heights.map((height, i) => {
-    const size = { x: LEFT + i * wide, y: LEVEL - height * tall, width: Math.max(1, wide - 1), height: height * tall };
-    return svg("rect.area-0", size);
-  });
+  const bars = heights.map((height, i) => svg("rect.area-0",
+    { x: LEFT + i * wide, y: LEVEL - height * tall, width: Math.max(1, wide - 1), height: height * tall }));
   const middle = LEFT + across(mean) * (RIGHT - LEFT);
-  const [few, many] = [0.1, 0.9].map((share) => shownNumber(quantile(totals, chances, share)));
+  const order = [...totals.keys()].sort((a, b) => totals[a] - totals[b]);
+  const [few, many] = [0.1, 0.9].map((share) => {
+    let sum = 0;
+    return shownNumber(totals[order.find((i) => (sum += chances[i]) >= share) ?? order[order.length - 1]]);
+  });
   const title = "The final score from here, by the best play";
   const said = `Mean ${shownNumber(mean)}; four in five plays end between ${few} and ${many}.`;
   const line = svg("line.mean", { x1: middle, x2: middle, y1: 0, y2: LEVEL });
   const picture = drawSvg(`${title}. ${said}`, ...bars, line, ...axes("final score", [low, high], "", []));
   return el("figure", el("figcaption", title), picture, el("p.said", said));
-}
-
-/** @param {number[]} totals @param {number[]} chances @param {number} share */
-function quantile(totals, chances, share) {
-  const order = [...totals.keys()].sort((a, b) => totals[a] - totals[b]);
-  let sum = 0;
-  return totals[order.find((i) => (sum += chances[i]) >= share) ?? order[order.length - 1]];
 }
 
 /** Axes with the first, the middle and the last value.
@@ -93,16 +75,17 @@ function axes(across, xs, up, ys) {
     [values[0], values.length > 2 ? values[Math.floor(values.length / 2)] : undefined, values[values.length - 1]]
       .map((value) => (value === undefined ? "" : shownNumber(value)));
   const middle = (LEFT + RIGHT) / 2;
+  /** @param {string} anchor @param {number} x @param {number} y @param {string} text @param {object} [more] */
+  const write = (anchor, x, y, text, more) => svg("text", { "text-anchor": anchor, x, y, ...more }, text);
   return [
     svg("path.axis", { d: `M${LEFT} 0V${LEVEL}H${RIGHT}` }),
-    ...three(xs).map((text, i) => svg(`text.${ANCHORS[i]}`, { x: [LEFT, middle, RIGHT][i], y: LEVEL + 14 }, text)),
-    ...three(ys).map((text, i) => svg("text.end", { x: LEFT - 5, y: LEVEL - (i * (LEVEL - 10)) / 2 }, text)),
-    svg("text.middle", { x: middle, y: HEIGHT - 4 }, across),
-    svg("text.middle", { x: 11, y: LEVEL / 2, transform: `rotate(-90 11 ${LEVEL / 2})` }, up),
+    ...three(xs).map((text, i) => write(["start", "middle", "end"][i], [LEFT, middle, RIGHT][i], LEVEL + 14, text)),
+    ...three(ys).map((text, i) => write("end", LEFT - 5, LEVEL - (i * (LEVEL - 10)) / 2, text)),
+    write("middle", middle, HEIGHT - 4, across),
+    write("middle", 11, LEVEL / 2, up, { transform: `rotate(-90 11 ${LEVEL / 2})` }),
   ];
 }
 
 /** @param {string} text @param {...Node} inside */
-function drawSvg(text, ...inside) {
-  return svg("svg.chart", { viewBox: `0 0 ${RIGHT + 8} ${HEIGHT}`, role: "img", "aria-label": text }, ...inside);
-}
+const drawSvg = (text, ...inside) =>
+  svg("svg.chart", { viewBox: `0 0 ${RIGHT + 8} ${HEIGHT}`, role: "img", "aria-label": text }, ...inside);

@@ -7,8 +7,7 @@ import { pictureOfFace } from "./dice.js";
 /** @import { Advice, Face, View } from "./types.js" */
 /** @import { Taps } from "./taps.js" */
 /** Choices up to which all are listed; of more, those that are not tapped on the table, and the best. */
-const ALL = 9;
-const BEST = 5;
+const [ALL, BEST] = [9, 5];
 
 /** @param {View} view @param {Taps} taps @param {Advice[] | null} advice @param {(i: number) => void} choose */
 export function drawChoices(view, taps, advice, choose) {
@@ -20,49 +19,32 @@ export function drawChoices(view, taps, advice, choose) {
     order.length <= ALL || meant.includes(i) || !view.actions[i].tap || (advice && at < BEST));
   const others = order.filter((i) => !listed.includes(i));
   const worst = advice ? Math.max(...advice.map(({ loss }) => loss)) : 0;
+  const chance = view.total === 1;
+  const usual = view.actions.some(({ tap }) => tap) ? "Tap on the table, or choose:" : "Choose:";
+  const unfinished = taps.chosen.size ? "Not a choice yet: tap on." : usual;
+  const hint = meant.length > 1 ? "Which of these?" : meant.length ? "Enter takes it:" : unfinished;
 
   /** @param {number} i */
   const drawn = (i) => {
     const { words, pays } = view.actions[i];
     const key = listed.indexOf(i) + 1;
-    const kind = `.choice${advice?.[i].best ? ".best" : ""}${meant.includes(i) ? ".meant" : ""}`;
+    const extra = pays && !words.includes(`${pays}`) && ` ${pays > 0 ? "+" : ""}${shownNumber(pays)}`;
+    const { value = 0, loss = 0, best = false, goals: chances = null } = advice?.[i] ?? {};
+    const goals = Object.entries(chances ?? {}).map(([name, part]) => `${name}: ${shownNumber(part, true)}`);
+    const worth = advice ? [
+      el("span.worth", shownNumber(value, chance, chance ? 2 : 3)),
+      el("span.loss", best ? "best" : loss < NOTHING ? "as good" : `loses ${shownLoss(loss, chance)}`),
+      el("span.bar", { "aria-hidden": "true" }, el("i", { style: `width:${worst > 0 ? (100 * loss) / worst : 0}%` })),
+    ] : [];
+    const kind = `.choice${best ? ".best" : ""}${meant.includes(i) ? ".meant" : ""}`;
     return el("li", button(kind, `choice ${i}`, () => choose(i), key > 0 && { "data-number": key },
       key > 0 && key <= ALL && el("kbd", { "aria-hidden": "true" }, key),
-      el("span.words", words, pays && !words.includes(`${pays}`) ? el("span.pays", ` ${signed(pays)}`) : null),
-      ...(advice ? drawAdvice(advice[i], worst, view.total === 1) : [])), advice && drawGoals(advice[i]));
+      el("span.words", words, extra && el("span.pays", extra)),
+      ...worth), goals.length > 0 && el("p.goals", goals.join(" · ")));
   };
-  return el("div", el("p.hint", hintFor(view, taps)), el("ul.choices", ...listed.map(drawn)),
+  return el("div", el("p.hint", hint), el("ul.choices", ...listed.map(drawn)),
     others.length > 0 && el("details.others", el("summary", counted(others.length, "other choice")),
       el("ul.choices", ...others.map(drawn))));
-}
-
-/** @param {number} pays */
-function signed(pays) {
-  return `${pays > 0 ? "+" : ""}${shownNumber(pays)}`;
-}
-
-/** @param {View} view @param {Taps} taps */
-function hintFor(view, taps) {
-  const meant = taps.matches().length;
-  if (meant) return meant > 1 ? "Which of these?" : "Enter takes it:";
-  if (taps.chosen.size) return "Not a choice yet: tap on.";
-  return view.actions.some(({ tap }) => tap) ? "Tap on the table, or choose:" : "Choose:";
-}
-
-/** @param {Advice} advice @param {number} worst @param {boolean} chance */
-function drawAdvice({ value, loss, best }, worst, chance) {
-  const share = worst > 0 ? (100 * loss) / worst : 0;
-  return [
-    el("span.worth", shownNumber(value, chance, chance ? 2 : 3)),
-    el("span.loss", best ? "best" : loss < NOTHING ? "as good" : `loses ${shownLoss(loss, chance)}`),
-    el("span.bar", { "aria-hidden": "true" }, el("i", { style: `width:${share}%` })),
-  ];
-}
-
-/** @param {Advice} advice */
-function drawGoals({ goals }) {
-  if (!goals) return null;
-  return el("p.goals", Object.entries(goals).map(([name, part]) => `${name}: ${shownNumber(part, true)}`).join(" · "));
 }
 
 /** Real dice thrown beside the screen: one tap for a throw, or a tap for every die.
@@ -78,12 +60,10 @@ export function drawOwnDice(view, tapped, tap, roll) {
   }
   const next = view.dice[tapped.length];
   const which = next && `${tapped.length + 1} of ${view.dice.length}${next.name ? `, ${next.name}` : ""}`;
-  const thrown = view.dice.map(({ name }, at) => {
-    const there = at < tapped.length;
-    const said = { role: "img", "aria-label": tapped[at] ?? "not yet thrown" };
-    const caption = name && el("span.caption", name);
-    return el("li", el(`span.place.die${there ? "" : ".unthrown"}`, said, pictureOfFace(tapped[at] ?? "?"), caption));
-  });
+  const thrown = view.dice.map(({ name }, at) => el("li",
+    el(`span.place.die${at < tapped.length ? "" : ".unthrown"}`,
+      { role: "img", "aria-label": tapped[at] ?? "not yet thrown" },
+      pictureOfFace(tapped[at] ?? "?"), name && el("span.caption", name))));
   const faces = (next?.faces ?? []).map((face, at) =>
     el("li", button(".place.die.tappable", `face ${at}`, () => tap([...tapped, face]),
       { "aria-label": `threw ${face}`, "data-number": face }, pictureOfFace(face))));

@@ -6,34 +6,28 @@
 
 /** Make an element: `el("p.hint", { id: "why" }, "text")`. @param {string} kind @param {...Given} given */
 export function el(kind, ...given) {
-  const [tag, ...classes] = kind.split(".");
-  return filled(document.createElement(tag), classes, given);
+  return filled(document.createElement(kind.split(".")[0]), kind, given);
 }
 
 /** The same for SVG. @param {string} kind @param {...Given} given */
 export function svg(kind, ...given) {
-  const [tag, ...classes] = kind.split(".");
-  return filled(document.createElementNS("http://www.w3.org/2000/svg", tag), classes, given);
+  return filled(document.createElementNS("http://www.w3.org/2000/svg", kind.split(".")[0]), kind, given);
 }
 
-/** @template {HTMLElement | SVGElement} T @param {T} made @param {string[]} classes @param {Given[]} given @returns {T} */
-function filled(made, classes, given) {
-  if (classes.length) made.setAttribute("class", classes.join(" "));
-  for (const one of given) {
-    if (one === null || one === undefined || one === false) continue;
+/** @template {HTMLElement | SVGElement} T @param {T} made @param {string} kind @param {Given[]} given @returns {T} */
+function filled(made, kind, given) {
+  if (kind.includes(".")) made.setAttribute("class", kind.split(".").slice(1).join(" "));
+  for (const one of given.filter((one) => one !== null && one !== undefined && one !== false)) {
     if (one instanceof Node || typeof one !== "object") made.append(one instanceof Node ? one : String(one));
-    else for (const [name, value] of Object.entries(one)) setProperty(made, name, value);
+    else for (const [name, value] of Object.entries(one)) {
+      if (name === "style") made.style.cssText = String(value); // the server forbids the attribute
+      else if (name.startsWith("on")) made.addEventListener(name.slice(2), /** @type {EventListener} */ (value));
+      else if (value !== false && value !== null && value !== undefined) {
+        made.setAttribute(name, value === true ? "" : String(value));
+      }
+    }
   }
   return made;
-}
-
-/** @param {HTMLElement | SVGElement} made @param {string} name @param {unknown} value */
-function setProperty(made, name, value) {
-  if (name === "style") made.style.cssText = String(value); // the server forbids the attribute
-  else if (name.startsWith("on")) made.addEventListener(name.slice(2), /** @type {EventListener} */ (value));
-  else if (value !== false && value !== null && value !== undefined) {
-    made.setAttribute(name, value === true ? "" : String(value));
-  }
 }
 
 /** A button; its key finds it again after everything was redrawn.
@@ -69,11 +63,8 @@ export function shownLoss(loss, chance) {
 }
 
 /** Words as a title: `pig-race` is "Pig race". @param {string} words */
-export function capital(words) {
-  return words.charAt(0).toUpperCase() + words.slice(1).replace(/(?<=[a-z])-(?=[a-z])/g, " ");
-}
+export const capital = (words) =>
+  words.charAt(0).toUpperCase() + words.slice(1).replace(/(?<=[a-z])-(?=[a-z])/g, " ");
 
 /** A count and its noun. @param {number} count @param {string} noun */
-export function counted(count, noun) {
-  return `${count} ${noun}${count === 1 ? "" : "s"}`;
-}
+export const counted = (count, noun) => `${count} ${noun}${count === 1 ? "" : "s"}`;

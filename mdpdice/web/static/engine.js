@@ -5,7 +5,7 @@ import { Model } from "./evaluate.js";
 import { Future } from "./future.js";
 import { Chance32, Play, Throws, shown } from "./match.js";
 
-/** @import { Decision, Engine, PlayEvent, Start, View } from "./types.js" */
+/** @import { Advice, Decision, Engine, PlayEvent, Start, View } from "./types.js" */
 
 const LISTED = 36; // rolls that are offered one by one; more are tapped in die by die
 const [MOST_SEATS, MOST_ROUNDS] = [4, 100];
@@ -13,9 +13,6 @@ const MAPPED = 40; // values of a counter on a map
 
 /** @param {number} a @param {number} b @returns {number} */
 const divisor = (a, b) => (b ? divisor(b, a % b) : a);
-
-/** Whether two values are the same but for rounding. @param {number} a @param {number} b */
-const close = (a, b) => Math.abs(a - b) <= 2e-6 * Math.max(1, Math.abs(a));
 
 /** The engine of a page. @param {string} [text] the data; by default those in the page */
 export async function open(text) {
@@ -29,18 +26,18 @@ class FileEngine {
     this.model = model;
     this.data = model.data;
     this.throws = model.throws.map((data) => new Throws(data));
-    this.rules = ["human", "optimal", "random", ...this.data.rules.map((/** @type {{name: string}} */ rule) => rule.name)];
+    this.seated = /** @type {{name: string, choices: any[]}[]} */ (this.data.rules);
+    this.rules = ["human", "optimal", "random", ...this.seated.map(({ name }) => name)];
     this.two = Boolean(this.data.two);
     this.future = new Future(model, !this.two);
     this.turn = 0;
+    this.advised = { turn: -1, rows: /** @type {Advice[]} */ ([]) };
     this.chance = new Chance32(1);
     /** @type {Start} */
     this.asked = { game: this.data.about.game, parameters: {}, seats: ["human"], rounds: 1, dice: "drawn", seed: 1 };
-    /** @type {Play[]} */
-    this.plays = [];
+    this.plays = /** @type {Play[]} */ ([]);
     this.match = this.fresh();
-    /** @type {string[]} */
-    this.history = [];
+    this.history = /** @type {string[]} */ ([]);
   }
 
   fresh() {
@@ -73,11 +70,13 @@ class FileEngine {
     const [rounds, most] = [asked.rounds ?? 1, this.two ? 2 : MOST_SEATS];
     if (!seats.length || seats.length > most) throw new Error(`Up to ${most} play this game.`);
     if (!seats.every((name) => this.rules.includes(name))) throw new Error("This page does not know who that is.");
-    if (!(Number.isInteger(rounds) && rounds > 0 && rounds <= MOST_ROUNDS)) throw new Error(`Rounds: 1 to ${MOST_ROUNDS}.`);
+    const many = Number.isInteger(rounds) && rounds > 0 && rounds <= MOST_ROUNDS;
+    if (!many) throw new Error(`Rounds: 1 to ${MOST_ROUNDS}.`);
     const seed = asked.seed ?? Math.floor(Math.random() * 1e6);
     this.asked = { ...this.asked, ...asked, seats, seed };
     this.chance = new Chance32(seed);
     this.match = this.fresh();
+    this.turn++;
     this.future.prepare();
     return this.deal();
   }
@@ -147,9 +146,10 @@ class FileEngine {
 
   /** Let the next unfinished seat play; false: there is none. */
   pass() {
-    const next = this.plays.map((_, i) => (this.match.current + i + 1) % this.plays.length).find((i) => !this.plays[i].now.over);
-    if (next === undefined || next === this.match.current) return false;
-    this.match.current = next;
+    const { plays, match } = this;
+    const next = plays.map((_, i) => (match.current + i + 1) % plays.length).find((i) => !plays[i].now.over);
+    if (next === undefined || next === match.current) return false;
+    match.current = next;
     return true;
   }
 
@@ -174,7 +174,7 @@ class FileEngine {
     const { node, at } = play.now;
     if (name === "optimal") return model.best(node, at).place;
     const options = model.options(node, at);
-    const rule = this.data.rules.find((/** @type {{name: string}} */ one) => one.name === name);
+    const rule = this.seated.find((one) => one.name === name);
     if (!rule) return options[Math.floor(this.chance.next() * options.length)].place;
     let choice = rule.choices[at.state];
     if (choice.at) choice = choice.at[at.index];
@@ -189,11 +189,13 @@ class FileEngine {
     const action = actions.find((one) => one.place === place);
     if (!action) throw new Error("There is no such action here.");
     const [box] = action.tap?.places.length === 1 ? action.tap.places[0] : [];
-    if (action.tap && box !== undefined) (this.match.brought[play.mover][action.tap.label] ??= {})[box] = play.pays(action.node);
+    const brought = this.match.brought[play.mover];
+    if (action.tap && box !== undefined) (brought[action.tap.label] ??= {})[box] = play.pays(action.node);
     const words = action.words + (action.pays ? ` (${shown(action.pays, true)})` : "");
     this.match.moves.push(actions.indexOf(action));
     this.tell({ kind: "choice", seat: play.mover, words });
-    play.take(action.node);
+    play.now.seen = null;
+    play.reach(action.node);
   }
 
   /** Throw the dice: draw them, or take what was tapped in. @param {number | null} roll of the throw, or its outcome */
@@ -218,12 +220,13 @@ class FileEngine {
     const [action, best] = [advice[i], advice.find((one) => one.best)];
     if (!action || !best) throw new Error("There is no such action here.");
     this.keep();
-    this.match.decisions.push({ turn, seat: play.mover, words: action.words, best_words: best.words, loss: action.loss });
+    const { words, loss } = action;
+    this.match.decisions.push({ turn, seat: play.mover, words, best_words: best.words, loss });
     this.take(play.actions()[i].place);
     return this.onward();
   }
 
-  /** Enter what your own dice show. @param {number | (string | number)[]} what the number of an outcome, or the faces */
+  /** Enter what your own dice show. @param {number | (string | number)[]} what number of an outcome, or faces */
   async roll(what) {
     if (!this.waits("dice")) throw new Error("Nothing is to be rolled now.");
     const roll = Array.isArray(what) ? this.dice.find(what) : what;
@@ -269,18 +272,10 @@ class FileEngine {
       const points = part.kind === "boxes" && match.brought[part.seat ?? play.mover][part.label];
       return points ? { ...part, points: part.names?.map((_, at) => points[at] ?? null) } : part;
     });
+    const { game, title, chance } = about;
     return {
-      turn,
-      game: about.game,
-      title: about.title,
-      sense,
-      total: about.chance ? 1 : null,
-      seats: asked.seats,
-      names: this.names(),
-      round: match.round + 1,
-      rounds: asked.rounds,
-      scores: match.scores,
-      mover: over ? null : play.mover,
+      ...{ turn, game, title, sense, total: chance ? 1 : null, seats: asked.seats, names: this.names() },
+      ...{ round: match.round + 1, rounds: asked.rounds, scores: match.scores, mover: over ? null : play.mover },
       may_undo: this.history.length > 0,
       parts,
       actions: decides ? play.actions().map(({ words, tap, pays }) => ({ words, tap, pays })) : [],
@@ -305,17 +300,19 @@ class FileEngine {
     return { outcomes, dice: null };
   }
 
-  /** What every action is worth. */
+  /** What every action is worth; of one position this is worked out once. */
   async advice() {
-    const { play } = this;
-    if (!play?.deciding) return [];
-    const actions = play.actions();
-    const best = Math.max(...actions.map((one) => one.worth));
-    const sign = this.model.wantsLess(play.now.node) ? -1 : 1;
-    return actions.map(({ words, node, worth }, i) => {
-      const same = close(best, worth);
+    const { play, model, turn } = this;
+    if (!play?.deciding || this.advised.turn === turn) return play?.deciding ? this.advised.rows : [];
+    const rated = model.rated(play.now.node, play.now.at);
+    const [best, sign] = [Math.max(...rated.map((one) => one.worth)), model.wantsLess(play.now.node) ? -1 : 1];
+    const rows = play.actions().map(({ words, node }, i) => {
+      const { worth } = rated[i];
+      const same = best - worth <= 2e-6 * Math.max(1, Math.abs(best)); // but for rounding
       return { i, words, value: sign * worth, loss: same ? 0 : best - worth, best: same, goals: this.goals(node) };
     });
+    this.advised = { turn, rows };
+    return rows;
   }
 
   /** Chances of the goals behind an option. @param {number} node @returns {Record<string, number> | null} */
@@ -323,9 +320,10 @@ class FileEngine {
     const totals = this.data.goals.length ? this.future.behind(node, this.play.now.at) : null;
     if (!totals) return null;
     const so = this.play.now.total;
-    return Object.fromEntries(this.data.goals.map((/** @type {[string, number | null, number | null]} */ [name, least, most]) => {
-      const met = [...totals].filter(([total]) => so + total >= (least ?? -Infinity) && so + total <= (most ?? Infinity));
-      return [name, met.reduce((all, [, mass]) => all + mass, 0)];
+    const goals = /** @type {[string, number | null, number | null][]} */ (this.data.goals);
+    return Object.fromEntries(goals.map(([name, least, most]) => {
+      const meets = (/** @type {number} */ all) => all >= (least ?? -Infinity) && all <= (most ?? Infinity);
+      return [name, [...totals].reduce((sum, [total, mass]) => sum + (meets(so + total) ? mass : 0), 0)];
     }));
   }
 
@@ -345,14 +343,15 @@ class FileEngine {
     if (!play || play.now.over) return null;
     const { counters, state } = play.now.at;
     const now = model.kept(0, model.index(counters));
-    const parts = [...model.table(model.shown[state])].map((at) => data.parts[at]).filter((part) => part.kind === "boxes");
-    return parts.length ? Object.fromEntries(parts.map(({ label, used }) => [label, used.map((/** @type {any} */ one) => {
+    const all = [...model.table(model.shown[state])].map((at) => data.parts[at]).filter(({ kind }) => kind === "boxes");
+    const worths = all.map(({ label, used }) => [label, used.map((/** @type {any} */ one) => {
       const [op, counter, mask] = one.e >= 0 ? data.exprs[one.e] : [];
       if (!["has", "any"].includes(op) || counter[0] !== "counter" || play.plain(one)) return null;
       const without = counters.map((value, axis) => value + (axis === counter[1] ? mask : 0));
       const less = now - model.kept(0, model.index(without));
       return Number.isNaN(less) ? null : less;
-    })])) : null;
+    })]);
+    return worths.length ? Object.fromEntries(worths) : null;
   }
 
   /** The strategy as tables, or as a map of the decisions over two counters. */
@@ -363,9 +362,9 @@ class FileEngine {
     const { at, node } = play.now;
     const scores = [...model.table(model.shown[at.state])].map((part) => data.parts[part])
       .filter(({ kind, value }) => kind === "score" && value.e >= 0 && data.exprs[value.e][0] === "counter")
-      .map(({ label, of, value }) => ({ label: label || (of === "mover" ? "mine" : "theirs"), axis: data.exprs[value.e][1] }));
+      .map(({ label, of, value }) => [label || (of === "mover" ? "mine" : "theirs"), data.exprs[value.e][1]]);
     if (scores.length < 2) return null;
-    const [y, x] = [scores[0], scores[scores.length - 1]].map(({ label, axis }) => {
+    const [y, x] = [scores[0], scores[scores.length - 1]].map(([label, axis]) => {
       const { first, step, size } = model.axes[axis];
       const stride = Math.ceil(size / MAPPED);
       const values = Array.from({ length: Math.ceil(size / stride) }, (_, i) => first + step * stride * i);
@@ -376,7 +375,7 @@ class FileEngine {
       const counters = [...at.counters];
       [counters[y.axis], counters[x.axis]] = [down, across];
       try {
-        const options = model.options(node, model.placed(at.state, model.index(counters)));
+        const options = model.rated(node, model.placed(at.state, model.index(counters)));
         if (!options.every(({ worth }) => Number.isFinite(worth))) return null; // play does not come there
         return options.reduce((best, one) => (one.worth > best.worth ? one : best)).place;
       } catch {
@@ -398,7 +397,7 @@ class FileEngine {
   async record() {
     const { about } = this.data;
     const head = ["# Written by a page: mdpdice play --replay reads it.", `game: ${about.game}`];
-    for (const [name, value] of Object.entries(about.parameters)) head.push(`parameter: ${name}=${value}`);
+    for (const [name, value] of Object.entries(about.parameters)) head.push(`parameter: ${name}=${value ?? "none"}`);
     head.push(`seats: ${this.asked.seats.join(",")}`, `seed: ${this.asked.seed}`);
     if (this.asked.rounds > 1) head.push(`rounds: ${this.asked.rounds}`);
     head.push(`moves: ${JSON.stringify(this.match.moves)}`);

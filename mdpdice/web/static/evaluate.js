@@ -7,6 +7,7 @@
 /** @typedef {{groups: [(string | number)[], number[], string, number][], of: number[], weights: number[]}} ThrowData */
 /** @typedef {{name: string, first: number, step: number, size: number, start: number, outside: string}} Axis */
 
+const WARM = 3;
 export const [END, DECIDE, CHANCE, WHEN, GO, PASS] = [0, 1, 2, 3, 4, 5];
 
 /** @param {string} text @returns {Promise<Uint8Array>} */
@@ -108,7 +109,8 @@ export class Model {
     const packed = JSON.parse(text);
     const made = new Model(JSON.parse(new TextDecoder().decode(await inflate(packed.model))));
     made.kind = await integers(packed.nodes);
-    const columns = await Promise.all(packed.columns.map((/** @type {Packed[]} */ three) => Promise.all(three.map(integers))));
+    const three = /** @type {Packed[][]} */ (packed.columns).map((some) => Promise.all(some.map(integers)));
+    const columns = await Promise.all(three);
     const seen = columns.map(() => 0);
     made.numbers = made.numbers.map(() => new Int32Array(made.kind.length));
     made.kind.forEach((kind, node) => {
@@ -125,26 +127,24 @@ export class Model {
     made.fresh.forEach((byte, i) => (made.before[i + 1] = made.before[i] + BITS[byte]));
     made.values = made.summed(packed, await Promise.all(packed.groups.map(unpack)));
     [made.stamps, made.worths] = [new Int32Array(made.kind.length), new Float64Array(made.kind.length)];
+    // Browsers compile what runs often: the first decision shall not take longer than others.
+    for (let times = 0; times < WARM; times++) made.worth(made.roots[0], made.start(), ++made.stamp);
     return made;
   }
 
   /** @param {any} data */
   constructor(data) {
     this.data = data;
-    /** @type {Axis[]} */
-    this.axes = data.axes;
-    /** @type {number[]} */
-    this.strides = [];
+    this.axes = /** @type {Axis[]} */ (data.axes);
+    this.strides = /** @type {number[]} */ ([]);
     this.points = this.axes.reduceRight((points, axis, i) => (this.strides[i] = points) * axis.size, 1);
-    /** @type {Compiled[]} */
-    this.exprs = data.exprs.map(compileExpression);
+    this.exprs = /** @type {Compiled[]} */ (data.exprs.map(compileExpression));
     this.kind = this.children = this.begin = this.roots = this.shown = this.variants = new Int32Array(0);
     this.row = this.before = this.stamps = this.kind;
     this.numbers = [this.kind, this.kind, this.kind];
     this.values = this.worths = new Float64Array(0);
     this.marks = this.fresh = /** @type {Uint8Array} */ (new Uint8Array(0));
-    /** @type {(at: number) => Int32Array} */
-    this.table = () => this.kind;
+    this.table = (/** @type {number} */ _) => this.kind;
     this.stamp = 0; // of a position; what is found at one is remembered with its stamp
     this.aimed = new Int32Array(data.updates.length); // stamps of targets
     this.targets = new Float64Array(data.updates.length);
@@ -196,8 +196,8 @@ export class Model {
 
   /** @param {number} state @param {number} index @returns {Position} */
   placed(state, index) {
-    const counters = this.axes.map(({ first, step, size }, i) => first + step * (Math.floor(index / this.strides[i]) % size));
-    return { state, counters, index };
+    const places = this.axes.map(({ size }, i) => Math.floor(index / this.strides[i]) % size);
+    return { state, counters: this.axes.map(({ first, step }, i) => first + step * places[i]), index };
   }
 
   /** The grid point of counters. @param {number[]} counters */
@@ -215,7 +215,8 @@ export class Model {
     return expr < 0 ? 0 : Number(this.exprs[expr](at.counters));
   }
 
-  /** The grid point after an update, -1 where it may not be. @param {number} update @param {Position} at @param {number} stamp */
+  /** The grid point after an update, -1 where it may not be.
+   * @param {number} update @param {Position} at @param {number} stamp */
   target(update, at, stamp) {
     if (update < 0) return at.index;
     if (this.aimed[update] === stamp) return this.targets[update];
@@ -223,13 +224,12 @@ export class Model {
     for (const [which, expr] of this.data.updates[update]) {
       const { name, first, step, size, outside } = this.axes[which];
       let place = (this.number(expr, at) - first) / step;
-      if (!(place >= 0 && place < size) && outside === "error") throw new Error(`${name} leaves its range`);
       if (outside === "clip") place = Math.min(Math.max(place, 0), size - 1);
       found += (place - (at.counters[which] - first) / step) * this.strides[which];
-      if (place < 0 || place >= size) {
-        found = -1;
-        break;
-      }
+      if (place >= 0 && place < size) continue;
+      if (outside === "error") throw new Error(`${name} leaves its range`);
+      found = -1;
+      break;
     }
     this.aimed[update] = stamp;
     this.targets[update] = found;
@@ -246,13 +246,13 @@ export class Model {
     return this.children.subarray(this.begin[node], this.begin[node + 1]);
   }
 
-  /** The node that a node stands for once conditions are settled; -1: the option is not available. @param {number} node @param {Position} at */
+  /** The node that a node stands for once conditions are settled; -1: the option is not available.
+   * @param {number} node @param {Position} at */
   settled(node, at) {
     let found = node;
     while (found >= 0 && this.kind[found] === WHEN) {
-      const [first, last] = [this.begin[found], this.begin[found + 1]];
-      const next = this.exprs[this.numbers[0][found]](at.counters) ? first : first + 1;
-      found = next < last ? this.children[next] : -1;
+      const next = this.begin[found] + (this.exprs[this.numbers[0][found]](at.counters) ? 0 : 1);
+      found = next < this.begin[found + 1] ? this.children[next] : -1;
     }
     return found;
   }
@@ -262,20 +262,23 @@ export class Model {
     return node >= 0 && (this.kind[node] < GO || this.target(this.numbers[1][node], at, stamp) >= 0);
   }
 
-  /**
-   * The options of a decision: their place in it, their nodes, and what they are worth to the player who decides.
-   * @param {number} node @param {Position} at
-   */
+  /** The options of a decision that are there: their places in it, and their nodes.
+   * @param {number} node @param {Position} at */
   options(node, at) {
-    const [sign, stamp] = [this.wantsLess(node) ? -1 : 1, ++this.stamp];
+    const stamp = ++this.stamp;
     const all = [...this.below(node)].map((child, place) => ({ place, node: this.settled(child, at) }));
-    return all.filter((one) => this.there(one.node, at, stamp))
-      .map((one) => ({ ...one, worth: sign * this.worth(one.node, at, stamp) }));
+    return all.filter((one) => this.there(one.node, at, stamp));
+  }
+
+  /** The same, with what they are worth to the player who decides. @param {number} node @param {Position} at */
+  rated(node, at) {
+    const [options, sign] = [this.options(node, at), this.wantsLess(node) ? -1 : 1];
+    return options.map((one) => ({ ...one, worth: sign * this.worth(one.node, at, this.stamp) }));
   }
 
   /** The first of the best options. @param {number} node @param {Position} at */
   best(node, at) {
-    return this.options(node, at).reduce((best, one) => (one.worth > best.worth ? one : best));
+    return this.rated(node, at).reduce((best, one) => (one.worth > best.worth ? one : best));
   }
 
   /** Whether less is better for the player who decides. @param {number} node */
@@ -283,10 +286,13 @@ export class Model {
     return (this.numbers[0][node] === 1) !== (this.data.sense === "min");
   }
 
-  /** What a node is worth to the player to move, NaN where play does not come. @param {number} node @param {Position} at @param {number} stamp @returns {number} */
+  /** What a node is worth to the player to move, NaN where play does not come.
+   * @param {number} node @param {Position} at @param {number} stamp @returns {number} */
   worth(node, at, stamp) {
     if (this.stamps[node] === stamp) return this.worths[node];
-    const [kind, first, last] = [this.kind[node], this.begin[node], this.begin[node + 1]];
+    const kind = this.kind[node]; // each on its own: before browsers compile this, lists would take long
+    const first = this.begin[node];
+    const last = this.begin[node + 1];
     let found = 0;
     if (kind === END) {
       found = this.number(this.numbers[0][node], at);
@@ -307,7 +313,8 @@ export class Model {
     } else if (kind === WHEN) {
       found = this.worth(this.settled(node, at), at, stamp);
     } else {
-      const [state, index] = [this.numbers[0][node], this.target(this.numbers[1][node], at, stamp)];
+      const state = this.numbers[0][node];
+      const index = this.target(this.numbers[1][node], at, stamp);
       let ahead = this.kept(state, index);
       if (Number.isNaN(ahead) && index === at.index) ahead = this.worth(this.roots[state], at, stamp);
       found = this.number(this.numbers[2][node], at) + (kind === PASS ? this.data.total - ahead : ahead);

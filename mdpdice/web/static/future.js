@@ -16,8 +16,7 @@ export class Future {
     this.model = model;
     this.small = alone && model.values.length <= SMALL;
     this.left = 0;
-    /** @type {Map<number, Totals | null>} */
-    this.known = new Map();
+    this.known = /** @type {Map<number, Totals | null>} */ (new Map());
   }
 
   /** Follow the game from its start once; where that takes long, nothing is followed. */

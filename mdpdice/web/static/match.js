@@ -6,8 +6,7 @@ import { CHANCE, DECIDE, END, GO, PASS } from "./evaluate.js";
 /** @import { Model } from "./evaluate.js" */
 /** @import { Part, Tap } from "./types.js" */
 /** @typedef {{throw: number, roll: number} | null} Seen the dice as they lie */
-/** @typedef {{place: number, node: number, worth: number, words: string, tap: Tap | null,
- *   pays: number | null}} Action */
+/** @typedef {{place: number, node: number, words: string, tap: Tap | null, pays: number | null}} Action */
 
 /** Random numbers from 0 to 1: mulberry32, whose state is one whole number. */
 export class Chance32 {
@@ -57,8 +56,7 @@ export class Throws {
 
   /** A roll by the faces of the dice in their order; -1: there is none. @param {(string | number)[]} faces */
   find(faces) {
-    return this.at(faces.map((face, die) =>
-      this.dice[die]?.faces.findIndex((/** @type {string | number} */ one) => String(one) === String(face))));
+    return this.at(faces.map((face, die) => this.dice[die]?.faces.map(String).indexOf(String(face))));
   }
 
   /** A roll, or an outcome where the dice are not known. @param {Chance32} chance */
@@ -89,9 +87,7 @@ function grouped(weights, count) {
 }
 
 /** A number as people write it. @param {number} number @param {boolean} [signed] */
-export function shown(number, signed) {
-  return (signed && number >= 0 ? "+" : "") + String(Number(number.toPrecision(10)));
-}
+export const shown = (number, signed) => `${signed && number >= 0 ? "+" : ""}${Number(number.toPrecision(10))}`;
 
 /** A play. What changes is in `now`, so that it can be kept and gone back to. */
 export class Play {
@@ -100,15 +96,8 @@ export class Play {
     this.model = model;
     this.throws = throws;
     this.seats = seats;
-    this.now = {
-      at: model.start(),
-      node: 0,
-      side: 1,
-      total: 0,
-      seen: /** @type {Seen} */ (null),
-      moved: false,
-      over: /** @type {{payoff: number, words: string} | null} */ (null),
-    };
+    const over = /** @type {{payoff: number, words: string} | null} */ (null);
+    this.now = { at: model.start(), node: 0, side: 1, total: 0, seen: /** @type {Seen} */ (null), moved: false, over };
     this.reach(model.roots[0]);
   }
 
@@ -152,7 +141,8 @@ export class Play {
     }).join("");
   }
 
-  /** What is said of a roll, from a list by the rolls of its outcome, or from one for all. @param {number[]} each @param {Seen} seen */
+  /** What is said of a roll, from a list by the rolls of its outcome, or from one for all.
+   * @param {number[]} each @param {Seen} seen */
   byRoll(each, seen) {
     if (each.length < 2 || !seen) return each[0];
     const { of } = this.model.throws[seen.throw];
@@ -171,7 +161,8 @@ export class Play {
   parts() {
     const { shown: usual, variants, data, table } = this.model;
     const { state } = this.now.at;
-    return [...table(this.variant(usual[state], variants[state]))].map((at) => this.filled(data.parts[at])).filter((part) => part.when);
+    const parts = [...table(this.variant(usual[state], variants[state]))].map((at) => this.filled(data.parts[at]));
+    return parts.filter((part) => part.when);
   }
 
   /** A part with its numbers. @param {any} data @returns {any} */
@@ -179,7 +170,8 @@ export class Play {
     const part = Object.fromEntries(Object.entries(data).map(([key, value]) => [key, this.plain(value)]));
     const { seen } = this.now;
     if (data.kind === "note") part.text = this.spoken(data.text);
-    if (data.of !== null) part.of = this.seats[data.of === "mover" ? this.player : data.of === "other" ? 1 - this.player : data.of];
+    const player = { mover: this.player, other: 1 - this.player }[/** @type {string} */ (data.of)] ?? data.of;
+    if (player !== null) part.of = this.seats[player];
     if (data.kind === "dice" && !Array.isArray(data.faces)) {
       const dice = seen && this.throws[seen.throw];
       part.faces = dice ? dice.faces(seen.roll) : [];
@@ -194,7 +186,7 @@ export class Play {
     return value?.e >= 0 ? this.model.exprs[value.e](this.now.at.counters) : value;
   }
 
-  /** What can be done, with its words, what it pays at once, and its worth. @returns {Action[]} */
+  /** What can be done, with its words, and what it pays at once. @returns {Action[]} */
   actions() {
     const { data } = this.model;
     const menu = data.menus[this.variant(this.own(1), this.own(2))];
@@ -211,12 +203,6 @@ export class Play {
     const kind = this.model.kind[node];
     const column = kind === CHANCE ? 1 : kind === GO || kind === PASS ? 2 : -1;
     return column < 0 ? 0 : this.model.number(this.model.numbers[column][node], this.now.at);
-  }
-
-  /** Take an option. @param {number} node */
-  take(node) {
-    Object.assign(this.now, { seen: null, moved: true });
-    this.reach(node);
   }
 
   /** See a roll, or an outcome where the dice are not known. @param {number} roll */
@@ -241,7 +227,10 @@ export class Play {
       if (moves > 10_000) throw new Error("The play goes on without a decision.");
       if (this.kind === END) {
         const payoff = model.number(this.own(0), now.at);
-        now.over = { payoff, words: this.ended(payoff) };
+        const result = model.data.total === 1 && (payoff === 0 || payoff === 1);
+        const usual = model.data.two ? `the end pays ${shown(payoff)}` : "";
+        const words = result ? (payoff ? "wins" : "loses") : usual;
+        now.over = { payoff, words: this.own(1) >= 0 ? this.spoken(this.own(1)) : words };
         now.total += now.side * payoff;
         return;
       }
@@ -249,15 +238,8 @@ export class Play {
         now.total += now.side * model.data.total;
         Object.assign(now, { side: -now.side, seen: null });
       }
-      now.at = model.moved(now.node, now.at);
+      Object.assign(now, { at: model.moved(now.node, now.at), moved: true });
       this.reach(model.roots[now.at.state]);
     }
-  }
-
-  /** The words for an end. @param {number} payoff */
-  ended(payoff) {
-    if (this.own(1) >= 0) return this.spoken(this.own(1));
-    if (this.model.data.total === 1 && (payoff === 0 || payoff === 1)) return payoff ? "wins" : "loses";
-    return this.model.data.two ? `the end pays ${shown(payoff)}` : "";
   }
 }

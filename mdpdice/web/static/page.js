@@ -3,7 +3,7 @@
 
 import { button, byId, capital, counted, el, NOTHING, shownLoss, shownNumber } from "./dom.js";
 import { drawPart } from "./parts.js";
-import { ownerOf, tappedPart, Taps } from "./taps.js";
+import { gathers, ownerOf, tappedPart, Taps } from "./taps.js";
 import { drawChoices, drawOwnDice } from "./choices.js";
 import { drawLog, drawNews, drawReview, drawRounds, seatNames } from "./story.js";
 import { drawChart, drawDistribution } from "./chart.js";
@@ -12,12 +12,8 @@ import { listenToKeys } from "./keys.js";
 
 /** @import { Advice, Engine, Face, Part, PlayEvent, Start, View } from "./types.js" */
 
-/** What about() may say, in the order of the foot. */
-const ABOUT = ["value", "status", "proved", "rounding", "digest", "version", "to cite"];
-/** Where the browser keeps whether advice is wanted. */
-const KEPT = "mdpdice advice";
-/** Milliseconds after which the table is drawn without the advice, and again when it has come. */
-const PATIENCE = 150;
+const ABOUT = ["value", "status", "proved", "rounding", "digest", "version", "cite"]; // of about(), in the foot
+const PATIENCE = 150; // milliseconds after which the table is drawn without the advice, and again when it has come
 
 /** One match after another, on one engine. */
 class Page {
@@ -34,7 +30,7 @@ class Page {
     this.verdict = "";
     this.busy = false;
     this.moves = 0;
-    this.mode = keep() ?? "off";
+    this.mode = "off";
     engine.progress = (text, share) => this.wait(text, share);
   }
 
@@ -84,7 +80,8 @@ class Page {
       const asked = this.mode === "always" ? this.careful(() => this.ask()) : null;
       await Promise.race([asked, new Promise((resolve) => setTimeout(resolve, PATIENCE))]);
       this.draw();
-      this.tellNews(view);
+      byId("news").replaceChildren(...drawNews(this.news, seatNames(view)));
+      if (this.verdict) byId("news").append(el("p.verdict", this.verdict));
       if (view.over) await this.drawEnd(view);
     });
     this.busy = false;
@@ -121,7 +118,10 @@ class Page {
   choose(i) {
     return this.act(async () => {
       if (this.mode === "afterwards") await this.ask();
-      this.verdict = this.mode === "off" || !this.advice ? "" : verdictOf(i, this.advice, this.view?.total === 1);
+      const [{ advice, view }, best] = [this, this.advice?.find((one) => one.best)];
+      const loss = advice && this.mode !== "off" ? advice[i].loss : null;
+      this.verdict = loss === null ? "" : loss < NOTHING ? "Nothing was better."
+        : `That lost ${shownLoss(loss, view?.total === 1)}. Better was: ${best?.words}.`;
       return this.engine.choose(i);
     });
   }
@@ -139,10 +139,15 @@ class Page {
     byId("setup").querySelector("select")?.focus();
   }
 
+  /** Let go what is tapped. */
+  letGo() {
+    this.taps?.clear();
+    this.draw();
+  }
+
   /** @param {string} mode */
   async advise(mode) {
     this.mode = mode;
-    keep(mode);
     this.draw();
     await this.careful(async () => {
       if (mode === "always") await this.ask();
@@ -156,7 +161,7 @@ class Page {
     if (!taps) return;
     taps.toggle(part, place);
     const meant = taps.matches();
-    if (!taps.gathers(part) && meant.length === 1) this.choose(meant[0]);
+    if (!gathers(part) && meant.length === 1) this.choose(meant[0]);
     else this.draw();
   }
 
@@ -181,13 +186,6 @@ class Page {
     }
     if (inside && !focused?.isConnected) this.focus(focused?.getAttribute("data-key") ?? "");
     else if (inside && byId("setup").contains(focused)) this.focus("");
-  }
-
-  /** Say what happened since the last view, once. @param {View} view */
-  tellNews(view) {
-    byId("news").replaceChildren(...drawNews(this.news, seatNames(view)));
-    if (this.verdict) byId("news").append(el("p.verdict", this.verdict));
-    byId("table").classList.toggle("fresh", this.news.some(({ kind }) => kind === "roll"));
   }
 
   /** Put the focus on a place that was redrawn, else where something can be done. @param {string} key */
@@ -226,16 +224,13 @@ class Page {
     }
     common.sort((a, b) => Number(b.kind === "score") - Number(a.kind === "score"));
     byId("table").replaceChildren(...common.map(drawn));
-    byId("table").classList.remove("fresh");
     byId("table").hidden = !common.length;
   }
 
   /** @param {View} view @param {Taps} taps */
   drawNow(view, taps) {
-    if (view.over) return [];
-    if (view.actions.length) {
-      return [drawChoices(view, taps, this.mode === "always" ? this.advice : null, (i) => this.choose(i))];
-    }
+    const advice = this.mode === "always" ? this.advice : null;
+    if (view.actions.length) return [drawChoices(view, taps, advice, (i) => this.choose(i))];
     const tap = (/** @type {Face[]} */ thrown) => {
       this.thrown = thrown;
       this.draw();
@@ -261,14 +256,14 @@ class Page {
 
   /** @param {View} view */
   async drawEnd(view) {
-    const names = seatNames(view);
+    const [names, { over }] = [seatNames(view), view];
     const last = view.round >= view.rounds;
     const seat = view.events.at(-1)?.seat ?? null;
     const who = names.length > 1 && seat !== null && `${names[seat]}: `;
     const go = () => (last ? this.fresh() : this.leave("again"));
     const next = button(".main", "next", go, last ? "New match" : `Round ${view.round + 1}`);
     byId("end").replaceChildren(el("h2", last ? "The end" : `Round ${view.round} is over`),
-      el("p.result", who, view.over?.words || `${shownNumber(view.over?.payoff ?? 0)} points`), el("div.buttons", next));
+      el("p.result", who, over?.words || `${shownNumber(over?.payoff ?? 0)} points`), el("div.buttons", next));
     next.focus();
     byId("end").append(drawRounds(view, names) ?? "");
     const review = drawReview(await this.engine.review(), view, names);
@@ -277,22 +272,10 @@ class Page {
 
   async drawAbout() {
     const about = await this.engine.about();
-    const { value, lower, upper, cite } = about;
+    const { value, lower, upper } = about;
     const proved = lower === undefined ? value : `${value} in [${lower}, ${upper}]`;
-    /** @type {Record<string, unknown>} */
-    const said = { ...about, "to cite": cite, value: proved };
-    const known = ABOUT.filter((name) => said[name]);
-    unfold("about", known.map((name) => el("div", el("dt", name), el("dd", String(said[name])))));
-  }
-
-  async copy() {
-    try {
-      await navigator.clipboard.writeText(await this.engine.record());
-      byId("copy").textContent = "Copied";
-      setTimeout(() => (byId("copy").textContent = "Copy the record"), 2000);
-    } catch {
-      byId("alert").textContent = "This browser does not let the page copy; download the record instead.";
-    }
+    const said = ABOUT.map((name) => [name, name === "value" ? proved : about[name]]).filter(([, one]) => one);
+    unfold("about", said.map(([name, one]) => el("div", el("dt", String(name)), el("dd", String(one)))));
   }
 
   async download() {
@@ -308,32 +291,13 @@ function unfold(id, inside) {
   byId(id).lastElementChild?.replaceChildren(...inside);
 }
 
-/** @param {number} i @param {Advice[]} advice @param {boolean} chance */
-function verdictOf(i, advice, chance) {
-  const { loss } = advice[i];
-  if (loss < NOTHING) return "Nothing was better.";
-  return `That lost ${shownLoss(loss, chance)}. Better was: ${advice.find(({ best }) => best)?.words}.`;
-}
-
-/** What advice is wanted, now and next time; a page in a file may not be allowed to keep it. @param {string} [mode] */
-function keep(mode) {
-  try {
-    if (mode) localStorage.setItem(KEPT, mode);
-    return localStorage.getItem(KEPT);
-  } catch {
-    return null;
-  }
-}
-
 /** Show the page for an engine, and let people play. @param {Engine} engine */
 export async function show(engine) {
   const page = new Page(engine);
   byId("stop").hidden = !engine.cancel;
-  byId("stop").addEventListener("click", () => engine.cancel?.());
-  byId("fresh").addEventListener("click", () => page.fresh());
-  byId("undo").addEventListener("click", () => page.leave("undo"));
-  byId("copy").addEventListener("click", () => page.copy());
-  byId("download").addEventListener("click", () => page.download());
+  const press = { stop: () => engine.cancel?.(), fresh: () => page.fresh(), undo: () => page.leave("undo"),
+    download: () => page.download() };
+  for (const [id, does] of Object.entries(press)) byId(id).addEventListener("click", does);
   const wanted = (/** @type {Event} */ event) => /** @type {HTMLInputElement} */ (event.target).value;
   byId("advice").addEventListener("change", (event) => page.advise(wanted(event)));
   byId("ahead").addEventListener("toggle", () => page.careful(() => page.drawBeside()));

@@ -32,8 +32,9 @@ const KINDS = {
     const heads = [...(rows[0] ?? []).keys()].map((at) =>
       el("th", { scope: "col" }, drawPlace(at, `column ${at + 1}`, ".column", tapping, el("span", at + 1))));
     const cell = (/** @type {string | number} */ one, /** @type {number} */ at) => {
-      const inside = one === "" ? el("span.empty", "–") : /^[1-6]$/.test(String(one)) ? smallDie(one) : one;
-      return tapping?.allowed.has(at) ? el("td.open", { onclick: () => tapping.tap(at) }, inside) : el("td", inside);
+      const inside = one === "" ? el("span.empty", "–") : !/^[1-6]$/.test(String(one)) ? one
+        : el("span.small-dice", { role: "img", "aria-label": one }, pictureOfFace(one));
+      return el("td", tapping?.allowed.has(at) && { onclick: () => tapping.tap(at) }, inside);
     };
     return el("table.grid", el("caption.hidden", label || "board"), tapping && el("thead", el("tr", ...heads)),
       el("tbody", ...rows.map((row) => el("tr", ...row.map(cell)))),
@@ -72,15 +73,8 @@ export function drawPart(part, tapping = null, worths = null) {
     label && el("p.label", label), (KINDS[part.kind] ?? KINDS.note)(part, tapping, worths));
 }
 
-/** @param {string | number} face */
-function smallDie(face) {
-  return el("span.small-die", { role: "img", "aria-label": face }, pictureOfFace(face));
-}
-
 /** @param {string} kind @param {Node[]} things */
-function drawRow(kind, things) {
-  return el(`ul.row.${kind}`, ...things.map((thing) => el("li", thing)));
-}
+const drawRow = (kind, things) => el(`ul.row.${kind}`, ...things.map((thing) => el("li", thing)));
 
 /** A thing at a place: a button where it may be tapped, else a picture with a text.
  * @param {number} at @param {string} text @param {string} kind

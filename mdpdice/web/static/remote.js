@@ -1,5 +1,5 @@
 // @ts-check
-/** The engine behind a server (docs/server.md): every call is a request, and what must be solved first is waited for. */
+/** The engine behind a server (docs/server.md): calls are requests, and what must be solved first is waited for. */
 
 /** @import { Engine, Parameter, Setup, Start, View } from "./types.js" */
 /** @typedef {{name: string, help: string, allowed: string, value: unknown, required: boolean}} Told */
@@ -13,44 +13,24 @@ const PHASES = { wait: "Waiting for its turn", explore: "Exploring", compile: "C
 /** How a parameter is typed in, by what may be written for it. @type {Record<string, string>} */
 const KINDS = { "a whole number": "int", "a number": "number", "true or false": "bool" };
 
-/** The engine of the page, at the server that the page is from. */
-export async function openServer() {
-  const engine = new Remote();
-  await engine.resume(location.hash.slice(1));
-  return engine;
-}
-
-/** A match at the server. @implements {Engine} */
-class Remote {
-  /** @type {View | null} */
-  table = null;
-  /** @type {Start | null} */
-  auto = null;
-  /** The key of what is being solved. */
-  solving = "";
+/** A match at the server that the page is from. @implements {Engine} */
+export class Remote {
+  table = /** @type {View | null} */ (null);
+  auto = /** @type {Start | null} */ (null);
+  solving = ""; // the key of what is being solved
   /** Told how far solving is, whatever asked for it. @type {Engine["progress"]} */
   progress = null;
 
-  /** Sit down at a table again, after the page was reloaded. @param {string} id */
-  async resume(id) {
-    if (!id) return;
-    try {
-      const { game, seats, rounds } = await this.change(`tables/${encodeURIComponent(id)}`);
-      this.auto = { game, parameters: {}, seats, rounds, dice: "drawn", seed: null };
-    } catch {
-      history.replaceState(null, "", location.pathname + location.search);
-    }
-  }
-
-  /** @returns {Promise<Setup>} */
+  /** What can be played; after a reload one sits down at the same table again. @returns {Promise<Setup>} */
   async setup() {
+    const id = encodeURIComponent(location.hash.slice(1));
+    const seated = id ? await this.change(`tables/${id}`).catch(() => null) : null;
+    this.auto = seated && { ...seated, parameters: {}, dice: "drawn", seed: null };
     const offers = /** @type {Offer[]} */ (await this.ask("games"));
     const wanted = new URLSearchParams(location.search).get("game");
     offers.sort((a, b) => Number(b.name === wanted) - Number(a.name === wanted));
-    const games = offers.map(({ players, seats, parameters, ...told }) => ({
-      ...told, players: players ?? 1, free: true,
-      seats: ["human", ...seats], parameters: parameters.map(parameterOf),
-    }));
+    const games = offers.map(({ players, seats, parameters, ...told }) => ({ ...told, players: players ?? 1, free: true,
+      seats: ["human", ...seats], parameters: parameters.map(parameterOf) }));
     return { games, auto: this.auto };
   }
 
@@ -62,11 +42,7 @@ class Remote {
     return view;
   }
 
-  /** Stop solving. */
-  cancel() {
-    if (this.solving) void send(`solving/${this.solving}/cancel`, {});
-  }
-
+  cancel = () => this.solving && send(`solving/${this.solving}/cancel`, {});
   choose = (/** @type {number} */ i) => this.say("choose", { i });
   undo = () => this.say("undo");
   again = () => this.say("again");
@@ -81,15 +57,10 @@ class Remote {
   record = async () => (await this.look("record")).text;
   about = async () => (this.table ? this.look("about") : {});
 
-  /** What is known at the table. @param {string} what */
-  look(what) {
-    return this.ask(`tables/${this.table?.id}/${what}`);
-  }
-
+  /** What is known at the table. */
+  look = (/** @type {string} */ what) => this.ask(`tables/${this.table?.id}/${what}`);
   /** Change the table as it was seen. @param {string} how @param {object} [said] */
-  say(how, said) {
-    return this.change(`tables/${this.table?.id}/${how}`, { turn: this.table?.turn, ...said });
-  }
+  say = (how, said) => this.change(`tables/${this.table?.id}/${how}`, { turn: this.table?.turn, ...said });
 
   /** @param {string} path @param {object} [said] @returns {Promise<View>} */
   async change(path, said) {
@@ -130,8 +101,7 @@ function solved(key, progress) {
     const events = new EventSource(`solving/${encodeURIComponent(key)}`);
     const end = (/** @type {string | null} */ error) => {
       events.close();
-      if (error === null) resolve();
-      else reject(new Error(error));
+      return error === null ? resolve() : reject(new Error(error));
     };
     events.addEventListener("progress", ({ data }) => progress?.(...shareOf(JSON.parse(data))));
     events.addEventListener("done", () => end(null));
@@ -154,6 +124,6 @@ function parameterOf({ name, help, allowed, value }) {
   const choices = allowed.split(/, | or /);
   const choice = choices.length > 1 && choices.every((one) => /^[\w-]+$/.test(one));
   const shown = Array.isArray(value) ? value.join(",") : value;
-  const more = [help, choice ? "" : allowed].filter(Boolean).join("; ");
-  return choice ? { name, kind: "choice", value: shown, choices, help } : { name, kind: "text", value: shown, help: more };
+  if (choice) return { name, kind: "choice", value: shown, choices, help };
+  return { name, kind: "text", value: shown, help: [help, allowed].filter(Boolean).join("; ") };
 }

@@ -6,12 +6,10 @@ import { byId, button, capital, el } from "./dom.js";
 /** @import { Content } from "./dom.js" */
 /** @import { GameSetup, Parameter, Setup, Start } from "./types.js" */
 
-/** At most this many play a solitaire game side by side. */
-const SEATS = 4;
+const SEATS = 4; // at most this many play a solitaire game side by side
 /** @type {Record<string, string>} */
 const WHO = { human: "A person", optimal: "Best play", random: "Random play", lookahead: "Looking ahead" };
-/** What the choice of a rule by its name is called inside. */
-const NAMED = "named";
+const NAMED = "named"; // the choice of a rule by its name
 
 /** @param {Setup} setup @param {(start: Start) => void} start */
 export function drawSetup({ games }, start) {
@@ -44,7 +42,7 @@ function fieldsOf(game) {
     game.description && el("p.description", game.description),
     game.parameters.length > 0 &&
       el("details", el("summary", "Rules of this game"), el("div.two", ...game.parameters.map(drawParameter))),
-    el("fieldset", el("legend", "Who plays"), seats, game.players === 1 && more),
+    el("fieldset", el("legend", "Who plays"), seats, game.players === 1 && el("div.buttons", more)),
     el("fieldset.two", el("legend", "The match"), drawField("Rounds", el("input", rounds)),
       drawField("Seed of the dice", el("input", seed))),
     el("fieldset", el("legend", "The dice"), drawRadio("drawn", "The page throws them"),
@@ -57,8 +55,8 @@ function fieldsOf(game) {
 function drawSeat({ seats, free, players }, at) {
   const id = `seat-${at}`;
   const listed = seats.map((seat) => el("option", { value: seat }, WHO[seat] ?? seat));
-  const other = free && el("option", { value: NAMED }, "A rule by its name");
-  const select = /** @type {HTMLSelectElement} */ (el("select", { id }, ...listed, other));
+  const select = /** @type {HTMLSelectElement} */ (el("select", { id }, ...listed,
+    free && el("option", { value: NAMED }, "A rule by its name")));
   select.value = at === 0 || !seats.includes("optimal") ? "human" : "optimal";
   const label = `Rule of seat ${at + 1}`;
   const rule = el("input", { id: `${id}-${NAMED}`, "aria-label": label, placeholder: "hold-at:20", hidden: true });
@@ -79,14 +77,11 @@ function drawParameter({ name, kind, value, choices, help }) {
 }
 
 /** @param {string} words @param {HTMLElement} input @param {...Content} more */
-function drawField(words, input, ...more) {
-  return el("div.field", el("label", { for: input.id }, words), input, ...more);
-}
+const drawField = (words, input, ...more) => el("div.field", el("label", { for: input.id }, words), input, ...more);
 
 /** @param {string} value @param {string} words */
-function drawRadio(value, words) {
-  return el("label.check", el("input", { type: "radio", name: "dice", value, checked: value === "drawn" }), words);
-}
+const drawRadio = (value, words) =>
+  el("label.check", el("input", { type: "radio", name: "dice", value, checked: value === "drawn" }), words);
 
 /** What the form says. @param {GameSetup} game @returns {Start} */
 function startOf(game) {

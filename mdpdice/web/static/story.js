@@ -16,8 +16,7 @@ export function seatNames({ seats, names }) {
 
 /** One line for every choice, with what it led to. @param {PlayEvent[]} events @returns {Line[]} */
 function linesOf(events) {
-  /** @type {Line[]} */
-  const lines = [];
+  const lines = /** @type {Line[]} */ ([]);
   let follows = "";
   for (const { kind, seat, words, lost = false } of events) {
     const last = lines.at(-1);
@@ -33,8 +32,7 @@ function linesOf(events) {
 /** What happened since one looked last: a paragraph for every turn.
  * @param {PlayEvent[]} events @param {string[]} names */
 export function drawNews(events, names) {
-  /** @type {HTMLElement[]} */
-  const found = [];
+  const found = /** @type {HTMLElement[]} */ ([]);
   let before = /** @type {number | null | undefined} */ (undefined);
   for (const { seat, text, lost } of linesOf(events).slice(-8)) {
     if (seat !== before) found.push(el("p", seat !== null && names.length > 1 && el("b", `${names[seat]}: `)));
@@ -61,11 +59,11 @@ export function drawReview(review, view, names) {
   const wrong = decisions.filter(({ loss }) => loss >= NOTHING);
   const worst = Math.max(...wrong.map(({ loss }) => loss));
   const several = people.length > 1;
-  const of = (/** @type {{seat: number}[]} */ some, /** @type {number} */ seat) =>
-    some.filter((one) => one.seat === seat).length;
-  const sums = people.map((seat) => el("p", `${several ? names[seat] : "You"} lost `,
-    el("b", shownLoss(review.lost[seat] ?? 0, chance)),
-    ` against the best play, in ${of(wrong, seat)} of ${counted(of(decisions, seat), "decision")}.`));
+  const sums = people.map((seat) => {
+    const [bad, all] = [wrong, decisions].map((some) => some.filter((one) => one.seat === seat).length);
+    return el("p", `${several ? names[seat] : "You"} lost `, el("b", shownLoss(review.lost[seat] ?? 0, chance)),
+      ` against the best play, in ${bad} of ${counted(all, "decision")}.`);
+  });
   const rows = wrong.map(({ seat, words, best_words: best, loss }) =>
     el("tr", several && el("td", names[seat]), el("td", words), el("td", best), el("td.number", shownLoss(loss, chance),
       loss === worst && wrong.length > 1 && el("span.tag.risk", "most"))));
@@ -83,8 +81,8 @@ export function drawRounds({ scores, rounds }, names) {
     el("tr", el("th", { scope: "row" }, head), ...row.map((one) => el("td.number", shownNumber(one))));
   const rows = scores.map((row, at) => drawn(at + 1, row));
   if (scores.length > 1) rows.push(drawn("average", means));
-  const table = scrolled("Scores of the rounds", ["Round", ...names], rows);
-  return el("section", { "aria-label": "Rounds" }, el("h2", "Rounds"), table);
+  return el("section", { "aria-label": "Rounds" }, el("h2", "Rounds"),
+    scrolled("Scores of the rounds", ["Round", ...names], rows));
 }
 
 /** A table that may be wider than the page. @param {string} caption @param {string[]} head @param {Node[]} rows */

@@ -3,9 +3,6 @@
 
 /** @import { Part, View } from "./types.js" */
 
-/** Dice and tokens are gathered one by one; a place of any other part is an action at once. */
-const GATHERED = ["dice", "tokens"];
-
 /** The part that a tap means: of the player to move, where both have one of this name.
  * @param {View} view @param {string} label @returns {Part | undefined} */
 export function tappedPart(view, label) {
@@ -14,9 +11,10 @@ export function tappedPart(view, label) {
 }
 
 /** The seat whose a part is. @param {Part} part */
-export function ownerOf(part) {
-  return part.seat ?? (typeof part.of === "number" ? part.of : null);
-}
+export const ownerOf = (part) => part.seat ?? (typeof part.of === "number" ? part.of : null);
+
+/** Dice and tokens are gathered one by one; a place of any other part is an action at once. @param {Part} part */
+export const gathers = (part) => part.kind === "dice" || part.kind === "tokens";
 
 /** What has been tapped at one decision. */
 export class Taps {
@@ -27,23 +25,20 @@ export class Taps {
     this.chosen = /** @type {Set<number>} */ (new Set());
   }
 
-  /** Sets of places of a part, each of which means an action. @param {Part} part */
+  /** What lies at the places of a part that mean an action, for each. @param {Part} part */
   sets(part) {
     const { view } = this;
-    return view.actions.flatMap(({ tap }) => (tap && tappedPart(view, tap.label) === part ? tap.places : []));
-  }
-
-  /** @param {Part} part */
-  gathers(part) {
-    return GATHERED.includes(part.kind);
+    const sets = view.actions.flatMap(({ tap }) => (tap && tappedPart(view, tap.label) === part ? tap.places : []));
+    return sets.map((places) => contents(part, places));
   }
 
   /** Places that may be tapped now: those that lead to an action, and those to be let go. @param {Part} part */
   allowed(part) {
-    const sets = this.sets(part).map((places) => contents(part, places));
-    const chosen = part === this.part && this.gathers(part) ? [...this.chosen] : [];
+    const sets = this.sets(part);
+    const chosen = part === this.part && gathers(part) ? [...this.chosen] : [];
     const leads = (/** @type {number} */ place) => sets.some((set) => within(contents(part, [...chosen, place]), set));
-    return new Set(placesOf(part).filter((place) => chosen.includes(place) || leads(place)));
+    const things = part.faces ?? part.items ?? part.names ?? part.rows?.[0] ?? [];
+    return new Set([...things.keys()].filter((place) => chosen.includes(place) || leads(place)));
   }
 
   /** Tap a place, or let it go.  Where that was an action and no longer is one, what depended on the place goes too.
@@ -51,7 +46,7 @@ export class Taps {
   toggle(part, place) {
     if (part !== this.part) this.clear();
     this.part = part;
-    if (!this.gathers(part)) this.chosen = new Set([place]);
+    if (!gathers(part)) this.chosen = new Set([place]);
     else if (!this.chosen.has(place)) this.chosen.add(place);
     else {
       const meant = this.matches().length > 0;
@@ -69,8 +64,8 @@ export class Taps {
   /** As many of the tapped places as make an action. @param {Part} part */
   largest(part) {
     const chosen = [...this.chosen];
-    const sets = this.sets(part).map((set) => contents(part, set));
-    const found = sets.filter((set) => within(set, contents(part, chosen))).sort((a, b) => b.length - a.length);
+    const all = contents(part, chosen);
+    const found = this.sets(part).filter((set) => within(set, all)).sort((a, b) => b.length - a.length);
     const wanted = [...(found[0] ?? [])];
     return chosen.filter((place) => {
       const at = wanted.indexOf(contents(part, [place])[0]);
@@ -90,12 +85,6 @@ export class Taps {
       return here && tap.places.some((set) => contents(part, set).join() === wanted);
     });
   }
-}
-
-/** @param {Part} part */
-function placesOf(part) {
-  const things = part.faces ?? part.items ?? part.names ?? part.rows?.[0] ?? [];
-  return [...things.keys()];
 }
 
 /** What lies at some places, in order: two dice of one name and face are the same.

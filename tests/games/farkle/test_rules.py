@@ -27,13 +27,6 @@ def test_scores_of_all_selections_with_jokers(rules, jokers, oracle):
         assert rules.score(chosen) == oracle.score(rules.name, chosen), chosen
 
 
-def selections(rules, symbols):
-    """Points of every legal selection out of a roll, by count vector."""
-    roll = counts_of(symbols)
-    found = ((unpack(code), points) for code, points in rules.scores(roll[-1]).items())
-    return {counts: points for counts, points in found if all(map(int.__le__, counts, roll))}
-
-
 @pytest.mark.parametrize("rules", RULES.values(), ids=lambda rules: rules.name)
 def test_selections_of_all_rolls(rules, oracle):
     for roll in multisets(range(1, 7), MAX_DICE):
@@ -41,7 +34,7 @@ def test_selections_of_all_rolls(rules, oracle):
             tuple(sorted(chosen)) for size in range(1, len(roll) + 1) for chosen in itertools.combinations(roll, size)
         }
         legal = {counts_of(chosen): points for chosen in subsets if (points := oracle.score(rules.name, chosen))}
-        assert selections(rules, roll) == legal, roll
+        assert rules.selections(roll) == legal, roll
 
 
 def test_joker_examples():
@@ -58,7 +51,7 @@ def test_jokers_never_score_alone(number):
 
 def test_joker_beside_a_single_is_not_used():
     assert KCD.score([1, JOKER]) == 0
-    assert selections(KCD, [1, JOKER]) == {counts_of([1]): 100}
+    assert KCD.selections([1, JOKER]) == {counts_of([1]): 100}
 
 
 def test_faces_of_several_readings():

@@ -114,3 +114,18 @@ def test_a_chain_that_goes_in_circles_is_left_to_others():
     with pytest.raises(NotConvergedError) as caught:
         ValueIteration(max_sweeps=12).solve(net, Run())
     assert caught.value.iterations >= 12
+
+
+CIRCLE = Network.from_choices(
+    np.arange(6), np.arange(6), (np.arange(5) + 1) % 5, np.ones(5), [100, 0, 0, 0, 0], discount="99/100"
+)
+
+
+@pytest.mark.parametrize("net", [NETWORK, CIRCLE], ids=["quick", "given up"])
+def test_a_solve_with_a_checkpoint_has_the_same_bits(net, tmp_path):
+    folder = tmp_path / "c"
+    # The last one goes on from what the one before has kept.
+    plain, kept, again = (solve(net, solver="value-iteration", checkpoint=path) for path in (None, folder, folder))
+    for other in (kept, again):
+        assert plain.nodes.values.tobytes() == other.nodes.values.tobytes()
+        assert (plain.lower(), plain.upper(), plain.iterations) == (other.lower(), other.upper(), other.iterations)

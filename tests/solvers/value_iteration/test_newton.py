@@ -167,3 +167,12 @@ def test_numbers_that_overflow_are_left_to_others():
         reward=[-1e308, 1e308, 1e308], sign=[1] * 3, step=[1] * 3, payoff=[0] * 4, start=0,
     )  # fmt: skip
     assert newton.propose(network, Run()) is None
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_solve_with_a_checkpoint_has_the_same_bits(seed, tmp_path):
+    network = race(seed)
+    plain, kept = (solve(network, solver="value-iteration", checkpoint=path) for path in (None, tmp_path / "c"))
+    assert newton.propose(network, Run()) is not None
+    assert plain.nodes.values.tobytes() == kept.nodes.values.tobytes()
+    assert (plain.lower(), plain.upper(), plain.iterations) == (kept.lower(), kept.upper(), kept.iterations)

@@ -1,0 +1,133 @@
+"""Where plays can stay for ever, and the problems that the average there lowers to.
+
+A play comes to stay in an end component, almost surely, and every one of them has a best average per counted visit,
+its gain, that all its nodes share.  With any gain `g` and bias `h` the rewards ``r - g c + h(to) - h(from)``, where `c`
+counts visits, have the same averages less `g`; so nothing can be gained from them, however discounted, if and only if
+`g` is the gain.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any, Self
+
+import attrs
+import numpy as np
+
+from mdpdice.errors import UnsupportedError
+from mdpdice.networks.arrays import split_exact
+from mdpdice.networks.network import Bools, Ints, Kind, Network, edge_fields
+from mdpdice.numerics.graph import attract, end_components, strong_components
+from mdpdice.numerics.linear import solve_chain
+from mdpdice.numerics.operator import bellman
+from mdpdice.numerics.rational import solve_exactly
+from mdpdice.objectives.reductions import towards
+
+DISCOUNT = Fraction(9, 10)
+"""Discount, per edge, of what is gained on a gain."""
+SETTLING, CLOSE = 32, 1e-11
+"""Steps of a chain, then it is looked where plays mostly are; relative difference of averages taken for equal."""
+
+
+@attrs.frozen(eq=False)
+class Staying:
+    """The end components of a network whose only player maximises; whatever is in none of them is an end."""
+
+    network: Network
+    edge: Ints  # its edges in the network before
+    component: Ints  # -1 for none
+    counted: Bools
+    rank: Ints  # falls, until the next counted node, along every option and some edge of every chance node
+    count: int  # of components
+
+    @classmethod
+    def of(cls, whole: Network, counted: Bools) -> Self:
+        """Find the components; one without ends beside it takes in the nodes that lead to it."""
+        component = end_components(whole.indptr, whole.dst, whole.kind == Kind.CHANCE)
+        if component.max(initial=-1) == 0 and not (whole.kind == Kind.END).any():
+            component = np.zeros_like(component)
+        edge = np.flatnonzero((component[whole.source] >= 0) & (component[whole.source] == component[whole.dst]))
+        nothing: Any = {"payoff": np.zeros(whole.n_nodes), "exact_payoffs": {}, "discount": Fraction(1)}
+        network = whole.keep_edges(edge, **nothing)
+        rank = np.where(counted | (network.kind == Kind.END), 0, -1)
+        attract(network.source, network.dst, network.kind == Kind.CHANCE, rank)
+        if (rank < 0).any():
+            msg = "from here play can go on for ever and nothing is counted; say with per= which states are"
+            raise UnsupportedError(msg, state=whole.describe(int(np.argmax(rank < 0))))
+        return cls(network, edge, component, counted, rank, int(component.max(initial=-1)) + 1)
+
+    def rewards(self, gain: Any, bias: Any) -> Any:
+        """Return what every edge is worth beyond a gain, as floats, or as fractions where they are such."""
+        net, rewards = self.network, self.network.reward
+        if bias.dtype == object:
+            rewards = np.array([*map(net.exact_reward, range(net.n_edges)), None], dtype=object)[:-1]
+        moved = rewards + bias[net.dst] - bias[net.source]
+        counted = self.counted[net.source]
+        moved[counted] -= gain[self.component[net.source[counted]]]
+        return moved
+
+    def discounted(self, gain: Any, bias: Any) -> Network:
+        """Return the problem that is worth 0 everywhere if nothing can be gained on a gain."""
+        rewards, exact = self.rewards(gain, bias), dict[int, Fraction]()
+        if bias.dtype == object:
+            rewards, exact = split_exact(len(rewards), dict(enumerate(rewards)))
+        step = np.ones(len(rewards), dtype=bool)
+        return attrs.evolve(self.network, reward=rewards, exact_rewards=exact, step=step, discount=DISCOUNT)
+
+    def evaluate(self, policy: Ints, before: Any) -> tuple[Ints, Any, Any]:
+        """Return a policy that is led to the best average it has in a component, that gain, and a bias of every node.
+
+        The bias is `before`, floats or fractions, at one node of every class where plays stay, so it never falls.
+        """
+        net, component, close = self.network, self.component, 0 if before.dtype == object else CLOSE
+        while True:
+            taken = ~net.decides[net.source]
+            taken[policy[net.decides]] = True
+            edges = np.flatnonzero(taken)
+            label = strong_components(net.indptr, net.dst, taken)
+            left = label[net.source[edges]] != label[net.dst[edges]]
+            stays = (component >= 0) & ~np.isin(label, label[net.source[edges[left]]])
+            home = self._homes(edges, label, stays)
+            paid, visits = self._returns(edges, home, before)
+            average = (paid[home] - before[home]) / visits[home]
+            best = np.full(self.count, average.min(), average.dtype)
+            np.maximum.at(best, component[home], average)
+            worse = average < best[component[home]] - close * np.maximum(1, np.abs(best[component[home]]))
+            if not worse.any():
+                return policy, best, np.where(component >= 0, paid - best[component] * visits, 0)
+            better = np.flatnonzero(stays & ~np.isin(label, label[home[worse]]))
+            led = np.flatnonzero(np.isin(component[net.source], component[home[worse]]))
+            policy = np.where(net.decides, towards(net, led, better, policy.copy()), -1)
+
+    def _homes(self, edges: Ints, label: Ints, stays: Bools) -> Ints:
+        """Return a node of every class of nodes that plays stay in, one where they often are."""
+        net, often = self.network, np.ones(self.network.n_nodes)
+        source, dst, chance = net.source[edges], net.dst[edges], net.weight[edges]
+        for _ in range(SETTLING):
+            often = (often + np.bincount(dst, often[source] * chance, minlength=net.n_nodes)) / 2
+        nodes = np.flatnonzero(stays)
+        nodes = nodes[np.argsort(often[nodes], kind="stable")]
+        home = np.full(int(label.max()) + 1, -1)
+        home[label[nodes]] = nodes
+        return home[home >= 0]
+
+    def _returns(self, edges: Ints, home: Ints, before: Any) -> tuple[Any, Any]:
+        """Return what is paid, with `before` at the end, and how often is counted, until plays come to a home again."""
+        net, n, more = self.network, self.network.n_nodes, len(home)
+        place = np.arange(n)
+        place[home] = n + np.arange(more)
+        degree = np.append(np.bincount(net.source[edges], minlength=n), np.zeros(more, dtype=np.int64))
+        payoff, exact = split_exact(n + more, dict(enumerate(before[home].tolist(), n)))
+        kind, indptr = np.where(degree > 0, Kind.CHANCE, Kind.END), np.append(0, np.cumsum(degree))
+        nameless: dict[str, Any] = {"start": 0, "states": range(0), "actions": [], **edge_fields(net, edges)}
+        chain = Network(kind, indptr, place[net.dst[edges]], payoff=payoff, exact_payoffs=exact, **nameless)
+        visits = (degree > 0).astype(np.float64)
+        visits[:n] *= self.counted
+        if before.dtype != object:
+            paying = bellman(chain)
+            both = (solve_chain(one, stochastic=True) for one in (paying, attrs.evolve(paying, base=visits)))
+            return next(both)[:n], next(both)[:n]
+        nothing: dict[str, Any] = {"payoff": np.zeros(n + more), "exact_payoffs": {}, "exact_rewards": {}}
+        counting = attrs.evolve(chain, reward=visits[chain.source], **nothing)
+        paid, counted = (np.array([*solve_exactly(one)[:n], None], dtype=object)[:-1] for one in (chain, counting))
+        return paid, counted

@@ -1,0 +1,149 @@
+"""The long-run average: of every end component first, then of coming to stay in the best ones.
+
+A solver is asked again and again what can be gained on the gain of a policy (`mdpdice.objectives.staying`).  Then an
+end component is a node in which one may stay for its gain, and what remains is a total like any other: P. Ashok,
+K. Chatterjee, P. Daca, J. Kretinsky, T. Meggendorf, "Value iteration for long-run average reward in Markov decision
+processes", CAV 2017.
+"""
+
+from __future__ import annotations
+
+import functools
+import time
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+import attrs
+import numpy as np
+
+from mdpdice.answers.answer import Status
+from mdpdice.answers.solution import Solution
+from mdpdice.backend import Run, load_solver
+from mdpdice.certification.average_bounds import bound
+from mdpdice.certification.verdict import certify_exact, enclose_exactly
+from mdpdice.errors import NotConvergedError, SolveInterrupted
+from mdpdice.modelling.number import nearest_floats
+from mdpdice.networks.arrays import ULP, split_exact
+from mdpdice.networks.network import Floats, Ints, Kind, Network
+from mdpdice.objectives.endless_plays import collapse_idle
+from mdpdice.objectives.objective import AverageReward
+from mdpdice.objectives.reductions import chain, stop_at
+from mdpdice.objectives.staying import Staying
+from mdpdice.solving.interruption import Interrupts
+from mdpdice.solving.problem import Problem
+
+PATIENCE = 4  # policies in a row after which it is given up to come closer to a proof
+EXACT_UP_TO_NODES = 500
+"""Nodes up to which `auto` finds averages exactly that floats do not prove."""
+ENDING = "every play ends, and an end is worth 0 from then on; repeated(game) starts it again (--repeated)"
+
+
+class Gains(NamedTuple):
+    """Gains of the end components, floats or fractions, and what is proved of them."""
+
+    gain: Any
+    lower: Floats
+    upper: Floats
+    policy: Ints
+    bias: Any
+    solver: str = ""
+    reason: str = ""
+
+
+@attrs.frozen
+class PlanOfAverage:
+    """`settle` makes the plan for a total, by the solver that was asked for; `surely` goes on in exact arithmetic."""
+
+    network: Network
+    objective: AverageReward
+    settle: Callable[[Problem], Any]
+    surely: bool
+
+    def solve(self, run: Run, epsilon: float, interrupts: Interrupts) -> Solution:
+        """Find the gain of every end component, and what is best to come to."""
+        started, network, objective = time.perf_counter(), self.network, self.objective
+        steps = objective.for_the_maximiser(network)
+        whole = next((each.network for each in chain(network, steps)), network)
+        staying = Staying.of(whole, objective.counted(network))
+        sense, ends = objective.wanted(network), network.kind == Kind.END
+        applied = stop_at(network, ends, np.zeros(network.n_nodes), sense, rewards=False)
+        try:
+            gains = self._gains(staying, run, epsilon, interrupts)
+            keeping = np.append(staying.edge, -1)[gains.policy]
+            merge = functools.partial(collapse_idle, worth=gains.gain.tolist(), keeping=keeping)
+            problem = Problem(applied, tuple(chain(applied, [*steps, merge])), sense, str(objective))
+            found = self.settle(problem).solve(run, epsilon / 2, interrupts)
+        except (SolveInterrupted, NotConvergedError) as error:
+            error.partial = None  # which answers another question
+            raise
+        return _told(found, staying, gains, keeping, epsilon, started)
+
+    def _gains(self, staying: Staying, run: Run, epsilon: float, interrupts: Interrupts) -> Gains:
+        n, net = staying.network.n_nodes, staying.network
+        gain, bias, policy = np.zeros(staying.count), np.zeros(n), np.full(n, -1)
+        if not staying.count:
+            return Gains(gain, gain, gain, policy, bias)
+        options, least, waited = net.decides[net.source], np.inf, 0
+        while waited < PATIENCE:
+            plan = self.settle(Problem(staying.discounted(gain, bias), (), "max", str(self.objective)))
+            exactly = plan.solver.name == "exact"
+            solver = load_solver("value-iteration")() if exactly else plan.solver
+            ahead = attrs.evolve(plan, solver=solver, surely=False).solve(run, epsilon, interrupts).nodes
+            better = (ahead.values > run.tolerance) | (policy < 0)
+            policy, gain, bias = staying.evaluate(np.where(better, ahead.choice, policy), bias)
+            beyond = float(staying.rewards(gain, bias)[options].max(initial=0.0))
+            waited, least = 0 if beyond < least / 2 else waited + 1, min(least, beyond)
+            if beyond <= max(run.tolerance / 100, 64 * ULP * float(np.abs(bias).max())):
+                break
+        lower, upper, reason = bound(staying, policy, bias, run.check)
+        loose = not (upper - lower <= epsilon / 4 * np.maximum(1.0, np.abs(gain))).all()
+        found = Gains(np.clip(gain, lower, upper), lower, upper, policy, bias, solver.name, reason)
+        return _exactly(staying, found, run) if exactly or (self.surely and loose and n <= EXACT_UP_TO_NODES) else found
+
+
+def _exactly(staying: Staying, known: Gains, run: Run) -> Gains:
+    """Return the gains as fractions, by iteration of policies."""
+    net, policy, nothing = staying.network, known.policy.copy(), [Fraction(0)] * staying.network.n_nodes
+    bias: Any = np.array([*nothing, None], dtype=object)[:-1]
+    while True:
+        policy, gain, bias = staying.evaluate(policy, bias)
+        verdict = certify_exact(staying.discounted(gain, bias), nothing, np.zeros(net.n_nodes), policy, run.check)
+        beyond = staying.rewards(gain, bias)
+        edges = [edge for edge in np.flatnonzero(net.decides[net.source]).tolist() if beyond[edge] > 0]
+        if verdict.certified or not edges:
+            lower, upper = np.array([nearest_floats(gain)] * 2)
+            enclose_exactly(gain, lower, upper)
+            return Gains(gain, lower, upper, policy, bias, "exact", verdict.reason)
+        for edge in sorted(edges, key=beyond.__getitem__):
+            policy[net.source[edge]] = edge
+
+
+def _told(found: Solution, staying: Staying, gains: Gains, keeping: Ints, epsilon: float, started: float) -> Solution:
+    """Return the answer with the room that is left to the gains, and with the bias."""
+    table, network, sign = found.nodes, found.network, -1 if found.sense == "min" else 1
+    exact = gains.gain.dtype == object or not staying.count
+    lowers, uppers, choice, details = table.lowers, table.uppers, table.choice, dict(found.details)
+    if not exact:
+        room = float(np.maximum(gains.upper - gains.gain, gains.gain - gains.lower).max())
+        lowers, uppers = np.nextafter(lowers - room, -np.inf), np.nextafter(uppers + room, np.inf)
+    if (staying.component == 0).all():
+        # Where every state has one average, an action is worth it less what it costs once.
+        cost = sign * np.where(network.decides[network.source], staying.rewards(gains.gain, gains.bias), 0)
+        cost[keeping[network.decides]] *= 0
+        reward, fractions = split_exact(len(cost), dict(enumerate(cost.tolist())))
+        network, choice = attrs.evolve(network, reward=reward, exact_rewards=fractions), keeping
+        bias = sign * (gains.bias[network.state_node] - gains.bias[network.start])
+        details["bias"] = bias if exact else bias.astype(np.float64)
+    numbers: Any = {"lowers": lowers, "uppers": uppers, "choice": choice, "exact": table.exact if exact else None}
+    table = attrs.evolve(table, network=network, **numbers)
+    width = float(((uppers - lowers) / np.maximum(1.0, np.abs(table.values))).max())
+    reason = gains.reason or ("" if found.proved else found.reason)
+    if not reason and not width <= epsilon:
+        reason = f"the gains are known to a relative width of {width:.3g}, more than {epsilon:.3g}"
+    status = Status.UNCERTIFIED if reason else Status.EXACT if table.exact is not None else Status.CERTIFIED
+    made = attrs.evolve(found.provenance, seconds=time.perf_counter() - started, details=details)
+    made = attrs.evolve(made, solver=gains.solver or made.solver, notes=() if staying.count else (ENDING,))
+    number = table.exact_value(None, None) if status is Status.EXACT else table.value(None, None)
+    told: Any = {"reason": reason, "at_start": (number, *table.interval(None, None))}
+    return attrs.evolve(found, table=table, provenance=made, width=width, status=status, **told)

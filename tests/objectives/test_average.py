@@ -1,0 +1,425 @@
+"""The long-run average, against every policy followed in fractions."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from fractions import Fraction
+from math import inf
+
+import numpy as np
+import pytest
+from helpers.faulty_solvers import REJECTED_AS_ANSWER, REJECTED_BY_CERTIFICATE, Honest, OneWrongAction
+from helpers.random_networks import solve_dense
+from helpers.zilch import Turn, Zilch
+
+from examples.car_rental import CarRental
+from examples.machine_replacement import Machine
+from mdpdice import (
+    AverageReward,
+    Counter,
+    Discounted,
+    Game,
+    Network,
+    Status,
+    compile_lattice,
+    cross_check,
+    d6,
+    decide,
+    end,
+    explore,
+    go,
+    markov_chain,
+    pass_to,
+    repeated,
+    roll,
+    solve,
+    when,
+)
+from mdpdice.certification.average_bounds import bound
+from mdpdice.errors import CycleError, GameError, PluginError, SolveInterrupted, UnsupportedError
+from mdpdice.games.pig import PigTurn
+from mdpdice.objectives.staying import Staying
+
+SOLVERS = ("auto", "value-iteration", "policy-iteration", "linear-programming", "exact")
+
+
+# --- every policy ---------------------------------------------------------------
+
+
+def some_model(seed):
+    """Some states with some choices; few moves lead to many states, so that there are several classes and periods."""
+    rng = random.Random(seed)
+    n = rng.randint(1, 5)
+    choices = []
+    for state in range(n):
+        rows = []
+        for _ in range(rng.randint(1, 3)):
+            targets = rng.sample(range(n), min(n, rng.choice([1, 1, 1, 2, 3])))
+            parts = [rng.randint(1, 4) for _ in targets]
+            if rng.random() < 0.15:
+                targets, parts = [state], [1]
+            reward = Fraction(rng.randint(-6, 6), rng.choice([1, 1, 2, 3]))
+            rows.append((reward, {t: Fraction(p, sum(parts)) for t, p in zip(targets, parts, strict=True)}))
+        choices.append(rows)
+    ends = [state for state in range(1, n) if rng.random() < 0.1]
+    return choices, ends
+
+
+def network_of(choices, ends, **more):
+    flat = [row for rows in choices for row in rows]
+    choice_ptr = [0, *itertools.accumulate(len(rows) for rows in choices)]
+    branch_ptr = [0, *itertools.accumulate(len(move) for _, move in flat)]
+    moves = [branch for _, move in flat for branch in move.items()]
+    return Network.from_choices(
+        choice_ptr,
+        branch_ptr,
+        [target for target, _ in moves],
+        [chance for _, chance in moves],
+        [reward for reward, _ in flat],
+        terminal=dict.fromkeys(ends, 7),
+        **more,
+    )
+
+
+def classes(rows):
+    """Sets of states that a chain stays in."""
+    n = len(rows)
+    reach = [{i} for i in range(n)]
+    for _ in range(n):
+        reach = [set().union(*(reach[j] for j in rows[i][1]), reach[i]) for i in range(n)]
+    return {frozenset(reach[i]) for i in range(n) if all(i in reach[j] for j in reach[i])}
+
+
+def averages(rows, counted):
+    """Average of a chain from every state, per visit of a counted one; None where none is visited for ever."""
+    n = len(rows)
+    gain = [None] * n
+    for stay in classes(rows):
+        inside = sorted(stay)
+        # Flow out of each state is the flow into it; all of it is 1.
+        matrix = [[Fraction(i == j) - rows[i][1].get(j, 0) for i in inside] for j in inside[1:]]
+        share = solve_dense([*matrix, [1] * len(inside)], [0] * (len(inside) - 1) + [1])
+        visits = sum(x for x, i in zip(share, inside, strict=True) if i in counted)
+        if not visits:
+            return None
+        for i in inside:
+            gain[i] = sum(x * rows[j][0] for x, j in zip(share, inside, strict=True)) / visits
+    open_ = [i for i in range(n) if gain[i] is None]
+    matrix = [[Fraction(i == j) - rows[i][1].get(j, 0) for j in open_] for i in open_]
+    right = [sum(p * gain[j] for j, p in rows[i][1].items() if gain[j] is not None) for i in open_]
+    for i, value in zip(open_, solve_dense(matrix, right) if open_ else [], strict=True):
+        gain[i] = value
+    return gain
+
+
+def best_averages(choices, ends, counted, best=max):
+    """The best of all policies, state by state; None if one of them comes to no counted state."""
+    found = [None] * len(choices)
+    stop = [[(Fraction(0), {i: Fraction(1)})] if i in ends else rows for i, rows in enumerate(choices)]
+    for rows in itertools.product(*stop):
+        gain = averages(rows, counted | set(ends))
+        if gain is None:
+            return None
+        found = [x if y is None else best(x, y) for x, y in zip(gain, found, strict=True)]
+    return found
+
+
+def compare(seed, solver):
+    """Compare all states of a random model; whether every policy is counted again and again."""
+    choices, ends = some_model(seed)
+    rng = random.Random(seed)
+    n, sense = len(choices), rng.choice(["max", "min"])
+    counted = set(range(n)) if rng.random() < 0.6 else {i for i in range(n) if rng.random() < 0.7}
+    right = best_averages(choices, ends, counted, max if sense == "max" else min)
+    if right is None:
+        return False
+    per = None if counted == set(range(n)) else sorted(counted)
+    found = solve(network_of(choices, ends), AverageReward(sense, per), solver=solver)
+    assert found.status is (Status.EXACT if solver == "exact" else Status.CERTIFIED), (seed, found.reason)
+    for i in range(n):
+        assert found.value(i) == pytest.approx(float(right[i]), abs=1e-8), seed
+        assert found.lower(i) <= right[i] <= found.upper(i), seed
+        if solver == "exact":
+            assert found.exact(i) == right[i], seed
+    # The policy itself has these averages.
+    kept = [[rows[found.action(i)]] if i not in ends else rows for i, rows in enumerate(choices)]
+    for i, own in enumerate(best_averages(kept, ends, counted)):
+        assert own == pytest.approx(float(right[i]), abs=1e-8), seed
+    return True
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_small_models_against_all_policies(solver):
+    assert sum(compare(seed, solver) for seed in range(100)) > 60
+
+
+@pytest.mark.slow
+def test_more_small_models_against_all_policies():
+    assert sum(compare(seed, SOLVERS[seed % 5]) for seed in range(200, 3200)) > 2000
+
+
+# --- games and textbooks -----------------------------------------------------------
+
+
+def endless_pig(p):
+    """Pig without an end: every decision rolls, and one of them banks first."""
+    rolled = roll(d6, lambda k: go(0 if k == 1 else min(p + k, 100)))
+    return decide({"bank": roll(d6, lambda k: go(0 if k == 1 else k), reward=p), "roll": rolled})
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_pig_without_an_end(solver):
+    pig = Game.of(start=0, node=endless_pig)
+    found = solve(pig, AverageReward(), solver=solver)
+    assert found.value() == pytest.approx(10 / 3, abs=1e-9)
+    turns = solve(repeated(PigTurn()), AverageReward(per=[0]), solver=solver)
+    assert turns.value() == pytest.approx(8.141794893727, abs=1e-11)
+    assert (turns.action(19), turns.action(20)) == ("roll", "hold")
+    if solver == "exact":
+        assert found.exact() == Fraction(10, 3)
+        assert turns.exact() == solve(PigTurn(), solver="exact").exact()
+
+
+TAXICAB = [  # R. A. Howard, "Dynamic Programming and Markov Processes" (1960): 13.34, standing in all towns
+    [((10, 4, 8), (8, 4, 4)), ((8, 2, 4), (1, 12, 3)), ((4, 6, 4), (4, 2, 10))],
+    [((14, 0, 18), (8, 0, 8)), ((8, 16, 8), (1, 14, 1))],
+    [((10, 2, 8), (4, 4, 8)), ((6, 4, 2), (2, 12, 2)), ((4, 0, 8), (12, 1, 3))],
+]
+
+
+def test_taxicab():
+    choices = [
+        [
+            (
+                sum(Fraction(r * p, 16) for r, p in zip(pay, parts, strict=True)),
+                {t: Fraction(p, 16) for t, p in enumerate(parts) if p},
+            )
+            for pay, parts in rows
+        ]
+        for rows in TAXICAB
+    ]
+    right = best_averages(choices, [], {0, 1, 2})
+    for solver in SOLVERS:
+        found = solve(network_of(choices, []), AverageReward(), solver=solver)
+        assert found.value() == pytest.approx(float(right[0]), abs=1e-9)
+        assert [found.action(town) for town in range(3)] == [1, 1, 1]
+    assert float(found.exact()) == pytest.approx(13.34, abs=0.005)
+    # His relative values, town 3 being worth 0, are -1.18 and 12.66.
+    bias = found.details["bias"]
+    assert [float(one - bias[2]) for one in bias] == pytest.approx([-1.18, 12.66, 0], abs=0.005)
+
+
+# Price, trade-in value, running costs and the chance (in thousandths) to last another quarter, by age in quarters.
+CARS = """
+2000 1600 50 1000 1840 1460 53 999 1680 1340 56 998 1560 1230 59 997 1300 1050 62 996 1220 980 65 994 1150 910 68 991
+1080 840 71 988 900 710 75 985 840 650 78 983 780 600 81 980 730 550 84 975 600 480 87 970 560 430 90 965 520 390 93 960
+480 360 96 955 440 330 100 950 420 310 103 945 400 290 106 940 380 270 109 935 360 255 112 930 345 240 115 925
+330 225 118 919 315 210 121 910 300 200 125 900 290 190 129 890 280 180 133 880 265 170 137 865 250 160 141 850
+240 150 145 820 230 145 150 790 220 140 155 760 210 135 160 730 200 130 167 660 190 120 175 590 180 115 182 510
+170 110 190 430 160 105 205 300 150 95 220 200 140 87 235 100 130 80 250 0"""
+
+
+def test_car_replacement():
+    """Howard's second example: the average cost of a quarter is 150.95."""
+    numbers = list(map(int, CARS.split()))
+    price, trade, costs, lasts = (numbers[k::4] for k in range(4))
+
+    def kept(age):
+        lasting = Fraction(lasts[age], 1000)
+        return {age + 1: lasting, 40: 1 - lasting} if age < 39 and lasting < 1 else {min(age + 1, 40): Fraction(1)}
+
+    choices = [
+        [(-costs[age], kept(age)), *((trade[age] - price[new] - costs[new], kept(new)) for new in range(40))]
+        for age in range(1, 41)
+    ]
+    choices = [[(r, {t - 1: p for t, p in move.items()}) for r, move in rows] for rows in choices]
+    values = [solve(network_of(choices, []), AverageReward(), solver=name) for name in SOLVERS]
+    assert all(one.value() == pytest.approx(-150.95, abs=0.005) for one in values)
+    exact = values[-1].exact()
+    assert all(one.lower() <= exact <= one.upper() for one in values)
+    keeping = [averages([rows[found.action(i)] for i, rows in enumerate(choices)], set(range(40))) for found in values]
+    assert keeping[-1][0] == exact
+
+
+def test_machine_replacement_and_car_rental():
+    """Averages of textbook models of the examples, against discounts close to 1."""
+    for game, sense, discount in ((Machine(), "min", Fraction(1, 10**9)), (CarRental(), "max", Fraction(1, 10**7))):
+        found = solve(game, AverageReward(sense))
+        patient = solve(game, Discounted(1 - discount, sense), solver="policy-iteration").estimate()
+        assert found.value() == pytest.approx(patient * float(discount), rel=1e-4)
+    machine = solve(Machine(), AverageReward("min"), solver="exact")
+    assert machine.exact() == Fraction(5000, 3)
+    assert [machine.action(k) for k in range(4)] == ["leave", "leave", "overhaul", "replace"]
+
+
+@pytest.mark.slow
+def test_zilch():
+    found = solve(Zilch(), AverageReward(per=lambda state: isinstance(state.state, Turn)))
+    assert found.value() == pytest.approx(620.854672, abs=1e-6)
+
+
+def test_a_short_zilch_by_two_back_ends():
+    network = explore(Zilch(1500))
+    per = AverageReward(per=lambda state: isinstance(state.state, Turn))
+    first, second = (solve(network, per, solver=name) for name in ("value-iteration", "policy-iteration"))
+    assert first.value() == pytest.approx(second.value(), abs=1e-8)
+    assert (first.proved, second.proved) == (True, True)
+    assert 500 < first.value() < 620.854672
+
+
+# --- shapes -----------------------------------------------------------------------------
+
+
+def test_a_chain_counts_its_states():
+    chain = markov_chain(Game.of(start=0, node=endless_pig), lambda p: "bank")
+    assert solve(chain, AverageReward()).value() == pytest.approx(10 / 3)
+
+
+def test_periods_classes_and_ends():
+    def node(place):
+        match place:
+            case "start":
+                return decide({"left": roll(d6, lambda k: go("two") if k > 2 else end(99)), "right": go("one")})
+            case "one":
+                return decide({"stay": go("one", reward=1), "try": go("start")})
+        return decide({"on": go("two" if place == "other" else "other", reward=3 if place == "two" else 0)})
+
+    game = Game.of(start="start", node=node)
+    found = solve(game, AverageReward(), solver="exact")
+    # Four of six plays are worth 3/2 for ever, and the others have ended.
+    assert (found.exact(), found.action()) == (1, "left")
+    assert (found.exact("two"), found.exact("one"), found.exact("other")) == (Fraction(3, 2), 1, Fraction(3, 2))
+    least = solve(game, AverageReward("min"), solver="exact")
+    assert (least.exact(), least.action(), least.action("one")) == (0, "right", "try")
+    assert "bias" not in found.details
+
+
+def test_an_action_is_worth_the_average_less_what_it_costs_once():
+    for sense, sign in (("max", 1), ("min", -1)):
+        found = solve(repeated(PigTurn(cap=30)), AverageReward(sense, per=[0]), solver="exact")
+        bias = dict(zip(found.network.states, found.details["bias"], strict=True))
+        assert bias[0] == 0
+        for points in range(2, 30):
+            q = found.q(points)
+            assert q["hold"] == pytest.approx(float(found.exact() + points - bias[points]))
+            assert sign * q[found.action(points)] == max(sign * one for one in q.values()) == sign * found.value()
+
+
+def test_a_discount_is_not_heeded():
+    pig = Game.of(start=0, node=endless_pig, discount=0.5)
+    assert solve(pig, AverageReward()).value() == pytest.approx(10 / 3)
+
+
+def test_every_play_ends():
+    found = solve(PigTurn(), AverageReward())
+    assert (found.value(), found.status) == (0, Status.CERTIFIED)
+    assert "repeated(game) starts it again" in found.warnings[-1]
+    assert solve(PigTurn(), AverageReward(), solver="exact").exact() == 0
+
+
+# --- again and again ----------------------------------------------------------------------
+
+
+class Jar(Game):
+    """Four dice; each may be put into the jar or left; a full jar is worth nothing."""
+
+    jar = Counter(range(25))
+    left = Counter(range(5), start=4)
+
+    def start(self):
+        return "s"
+
+    def node(self, state):
+        thrown = roll(d6, lambda k: go("s", self.jar.add(k), self.left.add(-1)))
+        return when(
+            self.left == 0, end(self.jar), when(self.jar > 12, end(0), decide({"stop": end(self.jar), "throw": thrown}))
+        )
+
+
+def test_games_with_counters():
+    once = solve(explore(Jar()), solver="exact").exact()
+    found = solve(repeated(Jar()), AverageReward(per=[Jar().unrolled().start()]), solver="exact")
+    assert found.exact() == once
+
+
+def test_other_objectives_of_a_game_again_and_again():
+    again = repeated(PigTurn(cap=20))
+    assert solve(again).value() == inf
+    # Ten decisions hold many turns; the payoff of the first one counts as before.
+    assert solve(again, horizon=1).value() == 0
+    once = solve(PigTurn(cap=20), horizon=10).value()
+    assert solve(again, horizon=10).value() > once
+    assert again.at(19).start() == 19
+
+
+# --- what is proved, and what is refused --------------------------------------------------------
+
+
+@pytest.mark.parametrize("wrong", [*REJECTED_BY_CERTIFICATE, Honest], ids=lambda one: one.name)
+def test_wrong_solvers_prove_nothing_wrong(wrong):
+    turn = solve(PigTurn(), solver="exact").exact()
+    for game, per, right in (
+        (repeated(PigTurn()), [0], turn),
+        (Game.of(start=0, node=endless_pig), None, Fraction(10, 3)),
+    ):
+        found = solve(game, AverageReward(per=per), solver=wrong())
+        assert found.lower() <= right <= found.upper()
+        if found.proved:
+            assert found.value() == pytest.approx(float(right), abs=1e-6)
+        # One action that is wrong by little is found out by asking again.
+        assert found.proved is (wrong is Honest) or wrong is OneWrongAction
+
+
+@pytest.mark.parametrize("wrong", REJECTED_AS_ANSWER, ids=lambda one: one.name)
+def test_solvers_that_break_their_contract(wrong):
+    with pytest.raises(PluginError):
+        solve(repeated(PigTurn(cap=20)), AverageReward(per=[0]), solver=wrong())
+
+
+def test_bounds_hold_whatever_the_bias():
+    rng = np.random.default_rng(0)
+    game = repeated(PigTurn(cap=30))
+    right = solve(game, AverageReward(per=[0]), solver="exact").exact()
+    net = explore(game)
+    staying = Staying.of(net, AverageReward(per=[0]).counted(net))
+    policy = np.where(net.decides, net.indptr[:-1], -1)
+    for scale in (1e-12, 1e-6, 1, 1e3):
+        for _ in range(20):
+            bias = rng.normal(size=net.n_nodes) * scale
+            low, high, reason = bound(staying, policy, bias, lambda: None)
+            assert reason or low[0] <= right <= high[0]
+
+
+def test_what_cannot_be_asked(tmp_path):
+    ask = AverageReward()
+    rivals = Game.of(start=0, node=lambda n: decide({"a": go(1 - n, reward=1)}, player=n))
+    with pytest.raises(UnsupportedError, match="AverageReward knows one player"):
+        solve(rivals, ask)
+    turns = Game.of(start=0, node=lambda n: decide({"go": pass_to(1 - n)}))
+    with pytest.raises(UnsupportedError, match="AverageReward is not defined on a game with pass_to"):
+        solve(turns, ask)
+    ending = Game.of(start=0, node=lambda n: decide({"go": pass_to(1)}) if n == 0 else end(1))
+    with pytest.raises(UnsupportedError, match="repeated\\(\\) is for one player"):
+        explore(repeated(ending))
+    pig = Game.of(start=0, node=endless_pig)
+    with pytest.raises(UnsupportedError, match="plays without a horizon"):
+        solve(pig, ask, horizon=3)
+    with pytest.raises(UnsupportedError, match="nothing is counted; say with per="):
+        solve(pig, AverageReward(per=[99]))
+    with pytest.raises(UnsupportedError, match="a checkpoint is of one"):
+        solve(pig, ask, checkpoint=tmp_path / "checkpoint")
+    with pytest.raises(UnsupportedError, match="is not saved"):
+        solve(pig, ask).save(tmp_path / "answer.npz")
+    with pytest.raises(UnsupportedError, match="found by solve\\(\\) alone"):
+        cross_check(pig, ask)
+    with pytest.raises(CycleError, match="without cycles"):
+        solve(pig, ask, solver="backward-induction")
+    with pytest.raises(UnsupportedError, match="not for the objective AverageReward"):
+        solve(compile_lattice(Jar()), ask)
+    with pytest.raises(SolveInterrupted) as stopped:
+        solve(pig, ask, time_limit=1e-6)
+    assert stopped.value.partial is None
+    with pytest.raises(GameError, match="per="):
+        AverageReward(per="state")
+    assert (str(ask), str(AverageReward(per=[0]))) == ("average", "average:0")
