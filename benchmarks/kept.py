@@ -18,6 +18,8 @@ from pathlib import Path
 
 GOAL = 1.3
 """Seconds of user and system time."""
+GOING_ON = "r1=1", "r2=1", "c=1", "ones=3", "twos=1", "cages=0"
+"""All of a throw of Konijnenhokken but the points of the turn."""
 GAMES = {
     "farkle": ["roll=1,1,5", "points=300"],
     "farkle-race": ["mine=500", "theirs=1000", "roll=1,1,5", "points=300"],
@@ -35,11 +37,17 @@ GAMES = {
 """A position of every game that is asked about; none: whatever comes first."""
 MORE = {"knucklebones": ["-p", "columns=2", "-p", "rows=2"]}
 """Parameters of games that are too large to be solved without any."""
+
+
+def _where(*conditions: str) -> list[str]:
+    return [word for one in conditions for word in ("--where", one)]
+
+
 PICTURES = {
     "farkle": ["thresholds"],
     "farkle-race": ["values", "--x", "points", "--where", "mine=500", "--where", "theirs=1000"],
-    "konijnenhokken": ["values", "--x", "t"],
-    "konijnenhokken-race": ["values", "--x", "t", "--where", "mine=20", "--where", "theirs=30"],
+    "konijnenhokken": ["values", "--x", "t", *_where(*GOING_ON)],
+    "konijnenhokken-race": ["values", "--x", "t", *_where(*GOING_ON, "mine=20", "theirs=30")],
     "pig-race": ["policy", "--x", "turn", "--y", "mine", "--where", "theirs=30"],
     "pig-turn": ["values", "--actions"],
     "piglet": ["network"],
@@ -67,7 +75,7 @@ def main(arguments: list[str]) -> int:
 
 
 def _times(name: str, folder: Path) -> dict[str, float | None]:
-    """Processor seconds of the second run of every command; None where there is no such picture."""
+    """Processor seconds of the second run of every command; None where it is refused, or there is no such picture."""
     game, state = [name, *MORE.get(name, [])], GAMES[name]
     commands = {
         "advise": ["advise", *game, *state],

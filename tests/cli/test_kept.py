@@ -63,6 +63,24 @@ def test_a_second_command_reads_what_the_first_has_solved(run, asked, solves, pi
     assert all(path.stat().st_mode & 0o777 == 0o600 for path in answers.glob("*.npz"))
 
 
+def test_a_second_evaluate_reads_what_the_first_has_told(asked, run, pig, monkeypatch, tmp_path):
+    first = asked("evaluate", pig)
+    monkeypatch.setattr("mdpdice.cli.evaluate.players", None)  # nobody is asked to play again
+    second = asked("evaluate", pig)
+    assert second.pop("proof") == "cached"
+    del first["proof"]
+    assert second == first
+    assert "to explore and evaluate, kept since" in run("evaluate", pig).output
+    monkeypatch.undo()
+    assert asked("evaluate", pig, "--policy", "random")["value"] != first["value"]
+    # A file may hold something else the next time.
+    file = tmp_path / "policy.npz"
+    assert run("policy", pig, "--save", file).exit_code == 0
+    assert asked("evaluate", pig, "--policy", file)["value"] == first["value"]
+    monkeypatch.setattr("mdpdice.cli.evaluate.players", None)
+    assert run("evaluate", pig, "--policy", file, "--json").exit_code != 0
+
+
 def test_solving_and_cross_checking_always_solve_and_write(asked, solves, pig):
     for _ in range(2):
         assert asked("solve", pig)["proof"] == "this run"

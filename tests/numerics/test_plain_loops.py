@@ -8,9 +8,10 @@ import sys
 import numpy as np
 import pytest
 
-from mdpdice import Game, solve
+from mdpdice import Game, outcomes, solve
 from mdpdice.compilation import PLAIN_UP_TO, Loop
 from mdpdice.games.pig import Piglet, PigTurn
+from mdpdice.games.school import SchoolCombination
 from mdpdice.numerics.kernels import graph
 
 
@@ -59,14 +60,16 @@ def test_searches_find_the_same(plainly, seed):
         np.testing.assert_array_equal(one, other)
 
 
-@pytest.mark.parametrize("game", [PigTurn(), Piglet(), PigTurn(cap=30)], ids=repr)
+@pytest.mark.parametrize("game", [PigTurn(), Piglet(), Piglet(goal=5), PigTurn(cap=30), SchoolCombination()], ids=repr)
 def test_solutions_are_the_same(plainly, game: Game):
     found = []
     for plain in (True, False):
         plainly(plain)
         solution = solve(game)
         assert solution.proved
-        found.append([solution.lowers, solution.uppers, solution.values, solution.nodes.choice])
+        spread = outcomes(solution.network, solution.policy)
+        totals = np.array([spread.mean, spread.variance])
+        found.append([solution.lowers, solution.uppers, solution.values, solution.nodes.choice, totals])
     for one, other in zip(*found, strict=True):
         assert one.tobytes() == other.tobytes()
 
