@@ -90,7 +90,7 @@ class Words:
 
     def part(self, part: Any, seen: Rolled | None) -> int:
         """Return the number of a part; dice that show what was thrown stand for any throw."""
-        given = _values_of(type(part))(part)
+        given = _values_of(type(part))(part)  # type: ignore[arg-type]  # classes are hashable
         thrown = seen is not None and isinstance(part, Dice) and part.faces == seen.faces
         key = type(part), thrown, given, tuple(map(type, given))  # 1 and True are equal in Python
         return self._once(key, lambda: self._part(part, thrown))
