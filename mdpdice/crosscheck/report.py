@@ -126,18 +126,20 @@ class Report:
         return self.table()
 
     def _repr_html_(self) -> str:
-        columns = ("solver", "status", "value", "lower", "upper", "width", "note")
+        columns = ("solver", "status", "value", "lower", "upper", "width")
         rows: list[tuple[object, ...]] = []
         for entry in self.entries:
             found = entry.solution
             if found is None:
-                rows.append((entry.solver, entry.outcome, *[""] * 4, entry.message))
+                rows.append((entry.solver, entry.outcome, *[""] * 4))
             else:
-                numbers = (found.estimate(), found.lower(), found.upper(), found.width)
-                rows.append((entry.solver, found.status.value, *map(float, numbers), found.reason))
+                numbers = map(float, (found.estimate(), found.lower(), found.upper()))
+                rows.append((entry.solver, found.status.value, *numbers, f"{found.width:.1e}"))
         verdict = "agree and certified" if self.ok else "NOT OK"
         compared = card("compared", [(name, f"{getattr(self, name):,}") for name in COUNTERS])
-        return grid(f"Cross-check: {verdict}", columns, rows) + compared + remarks(self.problems)
+        told = [(one.solver, one.message or (one.solution.reason if one.solution else "")) for one in self.entries]
+        notes = [f"{solver}: {what.removeprefix(f'solver {solver!r} ')}" for solver, what in told if what]
+        return grid(f"Cross-check: {verdict}", columns, rows) + compared + remarks([*notes, *self.problems])
 
     def __repr__(self) -> str:
         ran = ", ".join(entry.solver for entry in self.entries if entry.outcome == "ran")
