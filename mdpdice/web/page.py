@@ -112,7 +112,6 @@ def page_data(
     look = look_of(game)
     rules = Rules(look)
     values, error = stored_values(solution, rules)
-    named = named_seats(look, rules, seats)
     rows, lists = list(rules.nodes), rules.words.lists
     kinds = np.array([row[0] for row in rows])
     columns = [[packed([row[at] for row in rows if row[0] == kind]) for at in (1, 2, 3)] for kind in range(6)]
@@ -132,7 +131,7 @@ def page_data(
         "total": float(game.total),
         "sense": solution.sense,
         "two": 5 in kinds or any(row[0] == 1 and row[1] == 1 for row in rows),
-        "rules": named,
+        "rules": named_seats(look, rules, seats),
         "goals": [[goal.name, goal.least, goal.most] for goal in look.goals()],
         "charts": shown,
         "exprs": rules.trees,

@@ -30,6 +30,7 @@ from mdpdice.web.rules import GO, PASS, Rules, too_large
 
 STEP = 1.8e-6
 """Step of the rounding: values are off by half of it, in proportion to values of more than 1."""
+FEW = 100_000  # values up to which steps are finer: an option that costs much may be worth little
 MOST_BASES = 4
 """Rows with a box or a point less that a row is compared with."""
 GROUPS = 22
@@ -51,7 +52,8 @@ def stored_values(solution: Solution, rules: Rules) -> tuple[dict[str, Any], flo
     length, bases = _rows(rules.axes, marks.size)
     size = np.abs(values)
     bent = np.where(size > 1, np.copysign(1 + np.log(np.maximum(size, 1)), values), values)
-    whole = np.rint(bent / STEP).astype(np.int64)
+    step = STEP if len(values) > FEW else STEP / 8
+    whole = np.rint(bent / step).astype(np.int64)
     place = np.flatnonzero(marks.ravel())
     fresh = (np.diff(place // length, prepend=-1) > 0) | (np.diff(whole, prepend=0) != 0)
     news = marks.flatten()
@@ -61,10 +63,9 @@ def stored_values(solution: Solution, rules: Rules) -> tuple[dict[str, Any], flo
     groups = [packed(np.cumsum((steps - expected)[group == at])) for at in range(GROUPS)]
     row = np.full(len(rules.states), -1)
     row[keep] = np.arange(len(keep))
-    off = np.expm1(np.abs(whole * STEP - bent))
-    data: dict[str, Any] = {"row": packed(row), "marks": packed_bits(marks), "fresh": packed_bits(news)}
-    data |= {"groups": groups, "length": length, "bases": bases, "most": MOST_BASES}
-    data |= {"step": STEP, "values": len(values)}
+    off = np.expm1(np.abs(whole * step - bent))
+    data: dict[str, Any] = {"row": packed(row), "marks": packed_bits(marks), "fresh": packed_bits(news), "step": step}
+    data |= {"groups": groups, "length": length, "bases": bases, "most": MOST_BASES, "values": len(values)}
     return data, float(off.max(initial=0))
 
 
