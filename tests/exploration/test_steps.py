@@ -460,12 +460,11 @@ def test_a_minimiser_sees_payoffs_of_the_maximiser(solver):
     worth(game(nodes), 8, solver=solver)
 
 
-def test_a_total_is_not_discounted_and_has_no_horizon():
-    nodes = {"start": lambda: decide({"pass": pass_to("start"), "stop": end(1)})}
+def test_a_total_is_not_discounted_and_a_horizon_halves_it():
+    nodes = {"start": lambda: decide({"pass": pass_to("start"), "lose": end(0)})}
     declared = game(nodes, total=1)
     for fields in ({"horizon": 3}, {"objective": Horizon(3)}):
-        with pytest.raises(HorizonRangeError, match="`total` other than 0"):
-            solve(declared, **fields)
+        assert solve(declared, **fields).value() == 0.5  # nobody has lost yet
     with pytest.raises((DiscountRangeError, UnsupportedError), match="`total` other than 0"):
         solve(declared, Discounted(HALF))
     with pytest.raises(DiscountRangeError, match="`total` other than 0"):
