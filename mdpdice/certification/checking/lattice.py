@@ -276,6 +276,7 @@ class _Core:
         stored = self.claim.choices is not None
         # One room for all layers: allocating that much memory again for each takes longer than using it.
         room = self._words(int(np.diff(cuts).max())) if whole else _words(0, 0)
+        shape: Floats | None = np.zeros((2, 1, 1))
         for number, begin, finish in zip(numbers, cuts[:-1].tolist(), cuts[1:].tolist(), strict=True):
             if begin == finish:
                 continue
@@ -289,7 +290,7 @@ class _Core:
                 arguments = self._arguments(here, following=True)
                 residuals.append(_residuals(arguments, *words))
             itself = any(result[3] for result in residuals)
-            steps = self._longest(arguments, words) if itself and whole else None
+            steps, shape = self._longest(arguments, words, shape) if itself and whole else (None, shape)
             found.append((number, residuals, itself, steps))
         return found
 
@@ -298,33 +299,36 @@ class _Core:
         arguments = self._arguments(tables, self.claim.choices is not None)
         words = self._words(len(tables[1]) - 1)
         _residuals(arguments, *words)
-        return self._longest(arguments, words)
+        return self._longest(arguments, words, None)[0]
 
-    def _longest(self, arguments: tuple[Any, ...], words: _Words) -> float:
-        """Largest ``1 + w`` of a layer that reads itself; inf if there is none."""
+    def _longest(self, arguments: tuple[Any, ...], words: _Words, shape: Floats | None) -> tuple[float, Floats | None]:
+        """Largest ``1 + w`` of a layer that reads itself, inf if there is none; and what to begin the next one with."""
         points, blocks, targets, _, _ = arguments[-1]
         first, last = int(blocks[0]), int(blocks[-1])
-        shape = (len(self.claim.entries), last - first)
+        size = (len(self.claim.entries), last - first)
         self.place[points[first:last]] = np.arange(last - first)
         ahead = np.empty((len(self.reads[0]), last - first), dtype=self.place.dtype)
-        early = np.zeros(shape, dtype=np.bool_)
+        early = np.zeros(size, dtype=np.bool_)
         kernels.inner_reads(self.reads, self.claim.layer, points, blocks, targets, self.place, ahead, early)
-        w = np.empty((2, *shape))
-        for k in range(2 * TRIES):
+        w = np.empty((2, *size))
+        for k in range(-1 if shape is not None and shape.any() else 0, 2 * TRIES):
             # A player who may stay as long as they like needs more than the others; the first pass shows how much.
-            guess = GUESS * 4.0 ** (k // 2)
-            np.maximum(w, guess, out=w) if k % 2 else w.fill(guess)
+            guess: Any = shape if k < 0 else GUESS * 4.0 ** (k // 2)
+            np.maximum(w, guess, out=w) if k > 0 and k % 2 else np.copyto(w, guess)
+            tried = w.max(axis=2, keepdims=True)
             grown, longest = _pass(arguments, words, first, ahead, early, w)
             if grown <= 0.5 and longest < 1e9:
-                return _and_one_more(grown, longest)
+                # The next layer is likely to be alike, unless this one needed more, or was not like the one before.
+                alike = k < 0 or (k < 2 and shape is not None and not shape.any())
+                return _and_one_more(grown, longest), tried if alike else None
         w.fill(GUESS)
         found: list[Floats] = []
         for k in range(PASSES):
             grown, longest = _pass(arguments, words, first, ahead, early, w)
             if not longest < 1e9:
-                return np.inf
+                return np.inf, None
             if grown <= 0.5:
-                return _and_one_more(grown, longest)
+                return _and_one_more(grown, longest), None
             found.append(w.copy())
             if k == 1:
                 # By now both sides had their turn, and the shape is about right.
@@ -333,7 +337,7 @@ class _Core:
             elif len(found) == 5:
                 w[:] = _limit(found)
                 found.clear()
-        return np.inf
+        return np.inf, None
 
     def _words(self, blocks: int) -> _Words:
         """Return room for the words of this many blocks, or of as many as fit."""
