@@ -75,7 +75,7 @@ def test_win_in_time(within):
     for solution in (on_lattice, flat):
         assert solution.status.value == "certified"
         assert solution.provenance.objective == f"win-within:{within}"
-        assert not solution.notes  # nobody but the players decides
+        assert not solution.warnings  # nobody but the players decides
     for mine, theirs, turn in [(0, 0, 0), (2, 6, 3), (6, 4, 2), (0, 8, 5)]:
         for over in range(within):
             if not flat.reaches(at(mine, theirs, turn, over)):
