@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import itertools
 import random
+import runpy
 from fractions import Fraction
 from math import inf
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,8 +15,6 @@ from helpers.faulty_solvers import REJECTED_AS_ANSWER, REJECTED_BY_CERTIFICATE, 
 from helpers.random_networks import solve_dense
 from helpers.zilch import Turn, Zilch
 
-from examples.car_rental import CarRental
-from examples.machine_replacement import Machine
 from mdpdice import (
     AverageReward,
     Counter,
@@ -242,13 +242,18 @@ def test_car_replacement():
     assert keeping[-1][0] == exact
 
 
+def example(name):
+    return runpy.run_path(str(Path(__file__).resolve().parents[2] / "examples" / f"{name}.py"))
+
+
 def test_machine_replacement_and_car_rental():
     """Averages of textbook models of the examples, against discounts close to 1."""
-    for game, sense, discount in ((Machine(), "min", Fraction(1, 10**9)), (CarRental(), "max", Fraction(1, 10**7))):
+    machines, cars = example("machine_replacement")["Machine"](), example("car_rental")["CarRental"]()
+    for game, sense, discount in ((machines, "min", Fraction(1, 10**9)), (cars, "max", Fraction(1, 10**7))):
         found = solve(game, AverageReward(sense))
         patient = solve(game, Discounted(1 - discount, sense), solver="policy-iteration").estimate()
         assert found.value() == pytest.approx(patient * float(discount), rel=1e-4)
-    machine = solve(Machine(), AverageReward("min"), solver="exact")
+    machine = solve(machines, AverageReward("min"), solver="exact")
     assert machine.exact() == Fraction(5000, 3)
     assert [machine.action(k) for k in range(4)] == ["leave", "leave", "overhaul", "replace"]
 
