@@ -38,7 +38,7 @@ from mdpdice.solving.files import ANSWER_DTYPES, HEADER, VERSION, SavedAnswer, l
 from mdpdice.solving.lattice_route import compile_for
 from mdpdice.solving.problem import prepare
 
-FORMAT = "mdpdice-kept-answer"
+FORMAT = "mdpdice-kept-answer-2"
 _REMEDY = "the game is solved again"
 MOST_NAMES = 1_000_000
 """States up to which a network is kept with its names, which take a while to write; larger ones are explored again."""
@@ -208,7 +208,7 @@ def by_columns(names: Sequence[Hashable], classes: Mapping[str, type]) -> dict[s
             rows[type(name)].append([encode(part) for part in parts.values()])
         data = {
             "kinds": [cls.__name__ if cls in classes.values() and init_names(cls) else "" for cls in rows],
-            "columns": [list(zip(*each, strict=True)) for each in rows.values()],
+            "columns": [[_numbered(column) for column in zip(*each, strict=True)] for each in rows.values()],
             "order": [list(rows).index(type(name)) for name in distinct.values()],
             "places": [place[id(name)] for name in names],
         }
@@ -219,11 +219,20 @@ def by_columns(names: Sequence[Hashable], classes: Mapping[str, type]) -> dict[s
     return data if same else None
 
 
+def _numbered(column: Sequence[Any]) -> tuple[list[Any], list[int]]:
+    """Return the different parts in a column, and the number of that in every row."""
+    texts = list(map(json.dumps, column))
+    distinct = dict(zip(texts, column, strict=True))
+    number = {text: at for at, text in enumerate(distinct)}
+    return list(distinct.values()), [number[text] for text in texts]
+
+
 def from_columns(data: Mapping[str, Any], classes: Mapping[str, type]) -> list[Any]:
     """Return the names that JSON data of `by_columns` stand for."""
     made = []
     for kind, columns in zip(data["kinds"], data["columns"], strict=True):
-        parts = [[decode(x, classes) if isinstance(x, dict | list) else x for x in column] for column in columns]
+        known = [([decode(part, classes) for part in distinct], at) for distinct, at in columns]
+        parts = [[distinct[number] for number in at] for distinct, at in known]
         made.append(iter(_made(classes[kind], parts) if kind else parts[0]))
     distinct = [next(made[kind]) for kind in data["order"]]
     return [distinct[at] for at in data["places"]]
