@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import runpy
 from graphlib import CycleError
-from pathlib import Path
 
 import pytest
+from helpers.examples import example
 
 from mdpdice import Game, explore, go, solve
 from mdpdice.games.farkle import KcdFarkle
 from mdpdice.games.konijnenhokken import Konijnenhokken
 from mdpdice.games.pig import PigTurn
 
-PROGRAM = runpy.run_path(str(Path(__file__).resolve().parents[2] / "examples" / "solve_in_100_lines.py"))
+PROGRAM = example("solve_in_100_lines")
 GAMES = {
     "pig": PigTurn(cap=50),
     "farkle": KcdFarkle(dice=2, cap=400).unrolled(),

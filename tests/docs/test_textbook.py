@@ -4,23 +4,16 @@ from __future__ import annotations
 
 import itertools
 import math
-import runpy
 from fractions import Fraction
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pytest
+from helpers.examples import example
 
 from mdpdice import Discounted, solve
 
-EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 Floats = npt.NDArray[np.float64]
-
-
-def example(name: str) -> dict[str, Any]:
-    return runpy.run_path(str(EXAMPLES / f"{name}.py"))
 
 
 def bold_play(money: int, heads: Fraction) -> Fraction:

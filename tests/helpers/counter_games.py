@@ -20,6 +20,22 @@ def make(node, start="s", **members):
     return type("Made", (Game,), body)()
 
 
+class Jar(Game):
+    """Four dice; each may be put into the jar or left; a full jar is worth nothing."""
+
+    jar = Counter(range(25))
+    left = Counter(range(5), start=4)
+
+    def start(self):
+        return "s"
+
+    def node(self, state):
+        thrown = roll(d6, lambda k: go("s", self.jar.add(k), self.left.add(-1)))
+        return when(
+            self.left == 0, end(self.jar), when(self.jar > 12, end(0), decide({"stop": end(self.jar), "throw": thrown}))
+        )
+
+
 @attrs.frozen
 class Race(Game[str, str]):
     """Pig for two."""

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import runpy
 from fractions import Fraction
 from functools import cache
-from pathlib import Path
 
 import attrs
 import pytest
+from helpers.examples import example
 
 from mdpdice import (
     At,
@@ -32,8 +31,6 @@ from mdpdice import (
 from mdpdice.errors import CounterRangeError, GameError
 from mdpdice.games.pig import PigRace, PigTurn, position
 from mdpdice.testing import check_game
-
-EXAMPLES = Path(__file__).resolve().parents[2] / "examples" / "games"
 
 
 @attrs.frozen
@@ -60,7 +57,7 @@ def test_pig_to_100_on_the_lattice():
 
 @pytest.mark.parametrize(("file", "value"), [("two_dice_pig", 0.537558982148223), ("hog", 0.536156696742931)])
 def test_races_of_the_examples(file, value):
-    solution = solve(runpy.run_path(str(EXAMPLES / f"{file}.py"))[file])
+    solution = solve(example(f"games/{file}")[file])
     assert solution.status.value == "certified"
     assert solution.value() == pytest.approx(value, abs=1e-12)
 

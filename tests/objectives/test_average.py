@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import itertools
 import random
-import runpy
 from fractions import Fraction
 from math import inf
-from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers.counter_games import Jar
+from helpers.examples import example
 from helpers.faulty_solvers import REJECTED_AS_ANSWER, REJECTED_BY_CERTIFICATE, Honest, OneWrongAction
 from helpers.random_networks import solve_dense
 from helpers.zilch import Turn, Zilch
 
 from mdpdice import (
     AverageReward,
-    Counter,
     Discounted,
     Game,
     Network,
@@ -34,7 +33,6 @@ from mdpdice import (
     repeated,
     roll,
     solve,
-    when,
 )
 from mdpdice.certification.average_bounds import bound
 from mdpdice.errors import CycleError, GameError, PluginError, SolveInterrupted, UnsupportedError
@@ -242,10 +240,6 @@ def test_car_replacement():
     assert keeping[-1][0] == exact
 
 
-def example(name):
-    return runpy.run_path(str(Path(__file__).resolve().parents[2] / "examples" / f"{name}.py"))
-
-
 def test_machine_replacement_and_car_rental():
     """Averages of textbook models of the examples, against discounts close to 1."""
     machines, cars = example("machine_replacement")["Machine"](), example("car_rental")["CarRental"]()
@@ -324,22 +318,6 @@ def test_every_play_ends():
 
 
 # --- again and again ----------------------------------------------------------------------
-
-
-class Jar(Game):
-    """Four dice; each may be put into the jar or left; a full jar is worth nothing."""
-
-    jar = Counter(range(25))
-    left = Counter(range(5), start=4)
-
-    def start(self):
-        return "s"
-
-    def node(self, state):
-        thrown = roll(d6, lambda k: go("s", self.jar.add(k), self.left.add(-1)))
-        return when(
-            self.left == 0, end(self.jar), when(self.jar > 12, end(0), decide({"stop": end(self.jar), "throw": thrown}))
-        )
 
 
 def test_games_with_counters():

@@ -10,7 +10,7 @@ from math import inf, prod
 import attrs
 import numpy as np
 import pytest
-from helpers.counter_games import make
+from helpers.counter_games import Jar, make
 from helpers.faulty_solvers import Honest, WrongPolicy, truth
 
 from mdpdice import (
@@ -33,7 +33,6 @@ from mdpdice import (
     pass_to,
     roll,
     solve,
-    when,
 )
 from mdpdice.errors import GameError, SolveInterrupted, UnsupportedError
 from mdpdice.games.pig import PigTurn
@@ -190,22 +189,6 @@ def test_stages():
 
 
 # --- lattices -----------------------------------------------------------------
-
-
-class Jar(Game):
-    """Four dice; each may be put into the jar or left; a full jar is worth nothing."""
-
-    jar = Counter(range(25))
-    left = Counter(range(5), start=4)
-
-    def start(self):
-        return "s"
-
-    def node(self, state):
-        thrown = roll(d6, lambda k: go("s", self.jar.add(k), self.left.add(-1)))
-        return when(
-            self.left == 0, end(self.jar), when(self.jar > 12, end(0), decide({"stop": end(self.jar), "throw": thrown}))
-        )
 
 
 @pytest.mark.parametrize("objective", [CVaR(0.3), CVaR(0.3, "min"), Quantile(0.25), Quantile(0.25, "min")], ids=repr)

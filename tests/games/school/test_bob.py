@@ -3,11 +3,10 @@
 import functools
 import itertools
 import random
-import runpy
 from fractions import Fraction
-from pathlib import Path
 
 import pytest
+from helpers.examples import example
 
 from mdpdice import At, explore, solve
 from mdpdice.errors import GameError
@@ -17,7 +16,7 @@ from mdpdice.games.school.bob_game import reachable
 from mdpdice.games.school.rules import GRADES
 from mdpdice.games.school.turn import ROLLS, tables
 
-bob_losses = runpy.run_path(str(Path(__file__).parents[3] / "examples" / "school_bob.py"))["bob_losses"]
+bob_losses = example("school_bob")["bob_losses"]
 
 SMALL = tuple(name for name in COMBINATIONS if name not in GRADES[3:])
 LARGE = tuple(name for name in COMBINATIONS if name not in GRADES[:3])

@@ -1,11 +1,10 @@
 """The whole game of 32,768 sets: by the lattice, by single turns through every solver, and by plain arrays."""
 
 import random
-import runpy
-from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers.examples import example
 
 from mdpdice import At, Game, cross_check, decide, end, go, roll, solve
 from mdpdice.games.school import COMBINATIONS, BobGame, CrossOut, Held, Rolled, Rules, School, Score
@@ -15,7 +14,7 @@ from mdpdice.games.school.bob_game import reachable
 from mdpdice.games.school.rules import GRADES
 from mdpdice.games.school.turn import multiplier, rerolls, rolled, tables
 
-bob_losses = runpy.run_path(str(Path(__file__).parents[3] / "examples" / "school_bob.py"))["bob_losses"]
+bob_losses = example("school_bob")["bob_losses"]
 
 OPTIMUM = 132.339610477114
 FREE = (*GRADES[3:], *COMBINATIONS[6:])
