@@ -52,8 +52,9 @@ class Team(Alone):
         self._leaders = self._comm.Split(0 if self._leads else MPI.UNDEFINED, self.rank)
         mine = np.array([self.rank])
         self._node.Bcast(mine)
-        machines, self._machine = np.unique(self._gathered(self._comm, mine), return_inverse=True)
-        self._machines = len(machines)
+        leaders = self._gathered(self._comm, mine)[:, 0]
+        self._machines = len(np.unique(leaders))
+        self._machine = np.searchsorted(np.unique(leaders), leaders)
         self._folder = folder
         self._owner = np.zeros(0, dtype=np.int16)
         self._over = False
@@ -148,14 +149,14 @@ class Team(Alone):
         if self._machines == 1:
             return
         machine = self._machine[owner]
-        if self._leads:
-            order = points[np.argsort(machine, kind="stable")]
-            out = np.empty((len(points), len(values)))
-            counts = len(values) * np.bincount(machine, minlength=self._machines)
-            mine = points[machine == self._machine[self.rank]]
-            self._leaders.Allgatherv(np.ascontiguousarray(values[:, mine].T), [out, counts])
-            values[:, order] = out.T
-        self._node.Barrier()
+        with self.together():
+            if self._leads:
+                order = points[np.argsort(machine, kind="stable")]
+                out = np.empty((len(points), len(values)))
+                counts = len(values) * np.bincount(machine, minlength=self._machines)
+                mine = points[machine == self._machine[self.rank]]
+                self._leaders.Allgatherv(np.ascontiguousarray(values[:, mine].T), [out, counts])
+                values[:, order] = out.T
 
     def handed(self, make: Callable[[], Floats | None]) -> Floats | None:
         """Return what `make` gives the first process."""
