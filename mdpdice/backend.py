@@ -76,6 +76,8 @@ class Alone:
 
     rank, size, local = 0, 1, 1  # its number among all, how many there are, and how many on this machine
 
+    folder: str | None = None  # where common memory lies on disk
+
     def __enter__(self) -> Self:
         return self
 
@@ -87,6 +89,13 @@ class Alone:
         values = np.empty(shape) if checkpoint is None else checkpoint.room(shape)
         values.fill(np.nan)
         return values
+
+    def marks(self, shape: tuple[int, ...]) -> NDArray[np.bool_]:
+        """Return an array of False that all processes of a machine have in common."""
+        return np.zeros(shape, dtype=np.bool_)
+
+    def merge(self, marks: NDArray[np.bool_], points: NDArray[np.int64]) -> None:
+        """Mark at some points what any process has marked there before it came here."""
 
     def share(self, length: int, turn: int = 0) -> tuple[int, int, NDArray[np.int16] | None]:
         """Return from where to where this process takes points of a layer, and which process takes every point."""

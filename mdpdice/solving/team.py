@@ -55,7 +55,7 @@ class Team(Alone):
         leaders = self._gathered(self._comm, mine)[:, 0]
         self._machines = len(np.unique(leaders))
         self._machine = np.searchsorted(np.unique(leaders), leaders)
-        self._folder = folder
+        self.folder = folder
         self._owner = np.zeros(0, dtype=np.int16)
         self._over = False
         self._processors: set[int] = set()
@@ -115,15 +115,32 @@ class Team(Alone):
     def room(self, shape: tuple[int, ...], checkpoint: object) -> Floats:
         """Return an array of NaN that all processes of a machine have in common."""
         self._owner = np.full(shape[-1], -1, dtype=np.int16)
+        return self._common(shape, np.nan)
+
+    def marks(self, shape: tuple[int, ...]) -> NDArray[np.bool_]:
+        """Return an array of False that all processes of a machine have in common."""
+        count = math.prod(shape)
+        return self._common((-(-count // 8),), 0.0).view(np.bool_)[:count].reshape(shape)
+
+    def merge(self, marks: NDArray[np.bool_], points: Ints) -> None:
+        """Mark at some points what any process has marked there before it came here."""
+        with self.together():
+            pass
+        if self._machines > 1:
+            with self.together():
+                if self._leads:
+                    marks[:, points] = self._gathered(self._leaders, marks[:, points]).any(axis=0)
+
+    def _common(self, shape: tuple[int, ...], fill: float) -> Floats:
         name = np.zeros(4096, dtype=np.uint8)
         with contextlib.ExitStack() as stack:
             with self.together():
                 if self._leads:
-                    folders = (self._folder or SHARED, tempfile.gettempdir())
+                    folders = (self.folder or SHARED, tempfile.gettempdir())
                     folder = next(folder for folder in folders if Path(folder).is_dir())
                     file = stack.enter_context(tempfile.NamedTemporaryFile(dir=folder))
                     found = _mapped(file.fileno(), shape)
-                    found.fill(np.nan)
+                    found.fill(fill)
                     path = os.fsencode(file.name)
                     name[: len(path)] = np.frombuffer(path, dtype=np.uint8)
             self._node.Bcast(name)
