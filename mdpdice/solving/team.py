@@ -63,7 +63,7 @@ class Team(Alone):
     @staticmethod
     def _gathered(comm: Any, mine: NDArray[Any]) -> NDArray[Any]:
         found = np.empty((comm.size, *mine.shape), dtype=mine.dtype)
-        comm.Allgather(mine, found)
+        comm.Allgather(np.ascontiguousarray(mine), found)
         return found
 
     def __enter__(self) -> Self:
