@@ -18,7 +18,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib.metadata import EntryPoint, entry_points
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, TypeVar, cast, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar, cast, runtime_checkable
 
 import attrs
 import numpy as np
@@ -71,15 +71,12 @@ def at_least(least: float) -> Callable[[object, attrs.Attribute[Any], Any], None
     return needs(f"a number of at least {least}", lambda x: x >= least)
 
 
-class Alone:
+class Alone(contextlib.AbstractContextManager["Alone"]):
     """The process that solves a lattice by itself: what `mdpdice.solving.team.Team` is to several."""
 
     rank, size, local = 0, 1, 1  # its number among all, how many there are, and how many on this machine
 
     folder: str | None = None  # where common memory lies on disk
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *_: object) -> None:
         pass

@@ -104,13 +104,22 @@ class Team(Alone):
         lengths = self._gathered(self._comm, np.array(len(told)))
         if not lengths.any():
             return
-        self._over = True
-        first = int(np.flatnonzero(lengths)[0])
-        text = np.frombuffer(told, dtype=np.uint8).copy() if first == self.rank else np.empty(lengths[first], np.uint8)
-        self._comm.Bcast(text, first)
+        self._over, first = True, int(np.flatnonzero(lengths)[0])
+        text = self._sent(self._comm, told, first)
         if mine is not None and first == self.rank:
             raise mine
-        raise _made(json.loads(text.tobytes())) from mine
+        raise _made(json.loads(text or b"{}")) from mine
+
+    @staticmethod
+    def _sent(comm: Any, own: bytes | None, sender: int = 0) -> bytes | None:
+        """Return what one process sends to all."""
+        length = np.array([-1 if own is None else len(own)])
+        comm.Bcast(length, sender)
+        if length[0] < 0:
+            return None
+        sent = np.empty(length[0], np.uint8) if own is None or comm.rank != sender else np.frombuffer(own, np.uint8)
+        comm.Bcast(sent, sender)
+        return sent.tobytes()
 
     def room(self, shape: tuple[int, ...], checkpoint: object) -> Floats:
         """Return an array of NaN that all processes of a machine have in common."""
@@ -132,7 +141,7 @@ class Team(Alone):
                     marks[:, points] = self._gathered(self._leaders, marks[:, points]).any(axis=0)
 
     def _common(self, shape: tuple[int, ...], fill: float) -> Floats:
-        name = np.zeros(4096, dtype=np.uint8)
+        path = None
         with contextlib.ExitStack() as stack:
             with self.together():
                 if self._leads:
@@ -142,12 +151,11 @@ class Team(Alone):
                     found = _mapped(file.fileno(), shape)
                     found.fill(fill)
                     path = os.fsencode(file.name)
-                    name[: len(path)] = np.frombuffer(path, dtype=np.uint8)
-            self._node.Bcast(name)
+            path = self._sent(self._node, path)
             with self.together():
                 if not self._leads:
-                    with Path(os.fsdecode(name.tobytes().rstrip(b"\0"))).open("r+b") as file:
-                        found = _mapped(file.fileno(), shape)
+                    with Path(os.fsdecode(path or b"")).open("r+b") as opened:
+                        found = _mapped(opened.fileno(), shape)
         return found
 
     def share(self, length: int, turn: int = 0) -> tuple[int, int, NDArray[np.int16] | None]:
@@ -177,16 +185,10 @@ class Team(Alone):
 
     def handed(self, make: Callable[[], Floats | None]) -> Floats | None:
         """Return what `make` gives the first process."""
-        found, length = None, np.array([-1])
         with self.together():
             found = make() if self.rank == 0 else None
-        length[0] = -1 if found is None else len(found)
-        self._comm.Bcast(length)
-        if length[0] < 0:
-            return None
-        handed = np.empty(length[0]) if found is None else np.ascontiguousarray(found)
-        self._comm.Bcast(handed)
-        return handed
+        sent = self._sent(self._comm, None if found is None else found.tobytes())
+        return None if sent is None else np.frombuffer(sent)
 
     def takes(self, number: int, points: Ints) -> int:
         """Return in which turn this process verifies some points.
