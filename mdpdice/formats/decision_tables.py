@@ -206,8 +206,7 @@ def _require_steps(network: Network, kept: Bools, through: Bools) -> None:
     source, dst = network.source, network.dst
     entered = np.unique(dst[kept[source] & through[dst]])
     passed = kept | (through & graph.reachable(network.indptr, dst, entered, through[source]))
-    free = ~network.step & kept[dst] & passed[source]
-    if free.any():
+    if (free := ~network.step & kept[dst] & passed[source]).any():
         msg = (
             "an edge that takes no step leads from one decision to another, and a decision table discounts each; "
             "write DRN, which has a discount for every edge"

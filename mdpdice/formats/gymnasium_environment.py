@@ -142,8 +142,7 @@ def _idle_chance(network: Network) -> Bools:
     """Chance nodes from which nothing else ever comes; they pay nothing, or no step would come to its end."""
     chance = network.kind == Kind.CHANCE
     idle: Bools = graph.end_components(network.indptr, network.dst, chance, chance[network.source]) >= 0
-    paying = np.flatnonzero((idle & chance)[network.source] & (network.reward != 0))
-    if len(paying):
+    if len(paying := np.flatnonzero((idle & chance)[network.source] & (network.reward != 0))):
         msg = (
             "chance cycles here for ever and pays each time, so a step would never end; write DRN, "
             "which holds such plays"
@@ -156,8 +155,7 @@ def _require_steps(network: Network) -> None:
     """With a discount, every way from one decision to the next takes one step."""
     if network.discount == 1:
         return
-    late = network.step & (network.kind == Kind.CHANCE)[network.dst]
-    if late.any():
+    if (late := network.step & (network.kind == Kind.CHANCE)[network.dst]).any():
         node = int(network.source[np.argmax(late)])
         msg = (
             "a step into chance is discounted before the next decision, and an agent discounts once for each of its "

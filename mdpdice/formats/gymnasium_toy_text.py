@@ -127,8 +127,7 @@ def _table(source: Any) -> tuple[dict[Any, Any], dict[Any, Any]]:
         msg = f"{type(inner).__name__} has no table P[state][action] = [(probability, next, reward, terminated), ...]"
         raise GameError(msg, value=source)
     found = {_plain(state): choices for state, choices in _items(table)}
-    chances = getattr(inner, "initial_state_distrib", None)
-    if chances is None:
+    if (chances := getattr(inner, "initial_state_distrib", None)) is None:
         return found, {next(iter(found)): 1}
     return found, {state: chance for state, chance in enumerate(np.asarray(chances).tolist()) if chance}
 

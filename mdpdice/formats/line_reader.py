@@ -97,8 +97,7 @@ class Reader:
         return self._parsed(text, field)
 
     def _parse(self, text: str, field: str) -> Number:
-        match = _NUMBER.fullmatch(text)
-        if match is None:
+        if (match := _NUMBER.fullmatch(text)) is None:
             raise self.corrupt(field, f"{text[:40]!r} is not a finite number")
         exponent, under = match["exponent"], match["under"]
         if exponent is not None and abs(int(exponent)) > _EXPONENT:

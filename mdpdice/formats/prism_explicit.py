@@ -285,8 +285,7 @@ class _Transitions:
         for parts in self.entries(reader, 2, like_sizes=True):
             if len(parts) != 2:
                 raise reader.corrupt("reward", f"{' '.join(parts)[:40]!r} is not a state and its reward")
-            state = reader.natural(parts[0], "state", self.n_states)
-            if state in paid:
+            if (state := reader.natural(parts[0], "state", self.n_states)) in paid:
                 raise reader.corrupt("state", f"state {state} occurs a second time")
             paid[state] = reader.number(parts[1], "reward")
             self.decimal |= isinstance(paid[state], float)
@@ -349,8 +348,7 @@ def _read_labels(reader: Reader, n_states: int) -> dict[str, tuple[int, ...]]:
     # The words of Storm's dialect look like comments.
     reader.comment = "# "
     lines = reader.lines()
-    first = next(lines, "")
-    if not first:
+    if not (first := next(lines, "")):
         raise reader.corrupt("label", "the file is empty, and the label init says where play starts", None)
     storm = first == "#DECLARATION"
     if storm:
@@ -388,8 +386,7 @@ def _read_states(reader: Reader, n_states: int) -> list[Hashable]:
         number, _, values = text.partition(":")
         if reader.natural(number.strip(), "state", n_states) != len(found):
             raise reader.corrupt("state", f"{number} where {len(found)} is expected")
-        parts = values.strip().removeprefix("(").removesuffix(")").split(",")
-        if len(parts) != width:
+        if len(parts := values.strip().removeprefix("(").removesuffix(")").split(",")) != width:
             raise reader.corrupt("variables", f"{values[:40]!r} does not have {width} values")
         found.append(tuple(_variable(part.strip()) for part in parts))
     if len(found) != n_states:

@@ -32,8 +32,7 @@ def _endless(network: Network) -> tuple[Ints, Bools, Bools, bool]:
     source = network.source
     inside = (component[source] >= 0) & (component[source] == component[network.dst])
     gains, pays = (np.unique(component[source[inside & one]]) for one in (network.reward > 0, network.reward < 0))
-    both = np.intersect1d(gains, pays)
-    if len(both):
+    if len(both := np.intersect1d(gains, pays)):
         msg = (
             "an endless play can collect and pay for ever, so its total reward need not exist; "
             "use a discount below 1 or a horizon"
@@ -54,11 +53,9 @@ def drop_lost(network: Network) -> Lowering | None:
     if not pays:
         return None
     idle = _idle(network)[0] >= 0
-    lost = ~reached_by_some(network, (network.kind == Kind.END) | rich | idle)
-    if not lost.any():
+    if not (lost := ~reached_by_some(network, (network.kind == Kind.END) | rich | idle)).any():
         return None
-    torn = lost & can_reach(network, rich)
-    if torn.any():
+    if (torn := lost & can_reach(network, rich)).any():
         msg = (
             "from here a play can come to collect for ever and, whatever is done, to pay for ever, so its total has "
             "no mean; use a discount or a horizon"
@@ -129,8 +126,7 @@ def collapse_idle(network: Network, *, stay: bool = True, worth: Any = (), keepi
     if not _plays_may_not_end(network):
         return None
     component, keep = _idle(network)
-    count = int(component.max()) + 1
-    if count == 0:
+    if (count := int(component.max()) + 1) == 0:
         return None
     source, dst = network.source, network.dst
     inside = keep & (component[source] >= 0) & (component[source] == component[dst])
@@ -189,8 +185,7 @@ def end_idle_chance(network: Network) -> Lowering | None:
     """End plays with a horizon where chance alone moves for ever and pays nothing: no decision ever comes."""
     if network.horizon is None:
         return None
-    idle = _idle(network, (network.kind == Kind.CHANCE)[network.source])[0] >= 0
-    if not idle.any():
+    if not (idle := _idle(network, (network.kind == Kind.CHANCE)[network.source])[0] >= 0).any():
         return None
     kept = np.flatnonzero(~idle[network.source])
     return Lowering(network.keep_edges(kept), edge=kept)

@@ -139,8 +139,7 @@ def chain(network: Network, steps: Sequence[Any], check: Callable[[], None] = la
     done: list[Lowering] = []
     for step in steps:
         check()
-        lowering = step(network)
-        if lowering is not None:
+        if (lowering := step(network)) is not None:
             done.append(lowering)
             network = lowering.network
     return done
