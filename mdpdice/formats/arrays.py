@@ -194,9 +194,8 @@ def from_pymdptoolbox(P: Any, R: Any, discount: Any = 1, *, start: Start = 0, to
             raise errors.GameError(msg)
     by_state = np.arange(n * count).reshape(count, n).T.ravel()
     stacked = csr_array(vstack(matrices, format="csr"))[by_state]
-    return _network(
-        np.repeat(np.arange(n), count), stacked, rewards.ravel(), discount, start=start, tolerance=tolerance
-    )
+    states = np.repeat(np.arange(n), count)
+    return _network(states, stacked, rewards.ravel(), discount, start=start, tolerance=tolerance)
 
 
 def from_quantecon(
@@ -299,9 +298,7 @@ def _sparse(matrix: Any, name: str) -> Any:
 def _folded(matrices: Sequence[Any], rewards: Sequence[Any]) -> Floats:
     """Return the expected rewards of transitions, shape (S, A)."""
     if len(rewards) != len(matrices) or any(r.shape != matrices[0].shape for r in rewards):
-        raise errors.GameError(
-            f"R holds matrices of the shapes {[r.shape for r in rewards]}, not one for every action as P does"
-        )
+        raise errors.GameError(f"R holds matrices of the shapes {[r.shape for r in rewards]}, not one per action as P")
     means = [np.asarray(p.multiply(r).sum(axis=1)).ravel() for p, r in zip(matrices, rewards, strict=True)]
     return np.stack(means, axis=1)
 

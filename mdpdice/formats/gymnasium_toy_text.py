@@ -184,10 +184,7 @@ def _entry(entry: Any, state: Any, action: Any) -> tuple[Any, Any, Any, bool]:
 def _simple(p: Any, max_denominator: int, tolerance: float, state: Any, action: Any) -> Fraction:
     found = Fraction(p).limit_denominator(max_denominator)
     if abs(found - Fraction(p)) > tolerance:
-        msg = (
-            f"probability {p!r} is not a fraction with a denominator up to {max_denominator}; raise max_denominator, "
-            "or tolerance where the table has few digits"
-        )
+        msg = f"probability {p!r} has no denominator up to max_denominator={max_denominator}; raise that, or tolerance"
         raise GameError(msg, state=state, action=action, value=p)
     return found
 

@@ -202,13 +202,8 @@ def to_networkx(network: Network) -> nx.MultiDiGraph:
     """Return a network as a graph with the attributes listed above: `Network.to_networkx`."""
     import networkx as nx
 
-    graph: nx.MultiDiGraph = nx.MultiDiGraph(
-        start=network.start,
-        discount=network.discount,
-        horizon=network.horizon,
-        total=network.total,
-        sense=network.sense,
-    )
+    about = {name: getattr(network, name) for name in ("start", "discount", "horizon", "total", "sense")}
+    graph: nx.MultiDiGraph = nx.MultiDiGraph(**about)
     for node in range(network.n_nodes):
         kind, payoff = Kind(network.kind[node]).name, float(network.payoff[node])
         graph.add_node(node, kind=kind, state=network.state_of(node), payoff=payoff)
@@ -255,10 +250,7 @@ def write_dot(
     """
     require_network(network)
     if network.n_nodes > max_nodes:
-        msg = (
-            f"a drawing of {network.n_nodes:,} nodes could not be read (more than max_nodes={max_nodes:,}); "
-            "draw a smaller game, or raise max_nodes"
-        )
+        msg = f"a drawing of {network.n_nodes:,} nodes could not be read; draw less, or raise max_nodes={max_nodes:,}"
         raise UnsupportedError(msg, value=network.n_nodes, limit=max_nodes)
     chosen, values = _chosen(network, policy)
     write_lines(path, _dot(for_sense(network), chosen, values))

@@ -163,10 +163,8 @@ def read_prism_explicit(
     base = Path(path)
 
     def readers(given: PathLike | None, there: list[Path]) -> list[Reader]:
-        return [
-            Reader(one, exact=exact)
-            for one in ([path for path in there if path.exists()] if given is None else [given])
-        ]
+        found: list[Any] = [path for path in there if path.exists()] if given is None else [given]
+        return [Reader(one, exact=exact) for one in found]
 
     found = _Transitions(Reader(base, exact=exact), tolerance)
     found.read()
@@ -320,9 +318,8 @@ class _Transitions:
         choice_ptr = np.concatenate(([0], np.cumsum(count)))
         for at, (state, choice) in enumerate(keys):
             if choice != at - choice_ptr[state]:
-                raise reader.corrupt(
-                    "choice", f"state {state} has choice {choice}, but not all before it", self.line[state, choice]
-                )
+                what = f"state {state} has choice {choice}, but not all before it"
+                raise reader.corrupt("choice", what, self.line[state, choice])
         if not self.n_states:
             raise reader.corrupt("sizes", "there are no states", None)
         branch_ptr = np.concatenate(([0], np.cumsum([len(self.rows[key]) for key in keys]))).astype(np.int64)
