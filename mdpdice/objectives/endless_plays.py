@@ -116,16 +116,18 @@ def _idle(network: Network, keep: Bools | None = None) -> tuple[Ints, Bools]:
     return idle_components(network.indptr, network.dst, network.kind == Kind.CHANCE, network.reward != 0, keep)
 
 
-def collapse_idle(network: Network, *, stay: bool = True, worth: Any = (), keeping: Any = None) -> Lowering | None:
+def collapse_idle(
+    network: Network, *, stay: bool = True, worth: Any = (), keeping: Any = None, component: Any = None
+) -> Lowering | None:
     """Merge every end component without rewards into one node, with the option to `stay` for 0, or what it is `worth`.
 
     Without this a Bellman equation has many solutions there: any value that is at least as good as leaving repeats
     itself round the component.  Where staying for ever is worth minus infinity, the option is left out.  To
     stay is to go along the edges of `keeping`, by default the first ones.
     """
-    if not _plays_may_not_end(network):
+    if component is None and not _plays_may_not_end(network):
         return None
-    component, keep = _idle(network)
+    component, keep = _idle(network) if component is None else (component, True)
     if (count := int(component.max()) + 1) == 0:
         return None
     source, dst = network.source, network.dst

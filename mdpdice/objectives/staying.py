@@ -8,6 +8,7 @@ counts visits, have the same averages less `g`; so nothing can be gained from th
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any, Self
 
@@ -16,17 +17,19 @@ import numpy as np
 
 from mdpdice.errors import UnsupportedError
 from mdpdice.networks.arrays import split_exact
-from mdpdice.networks.network import Bools, Ints, Kind, Network, edge_fields
+from mdpdice.networks.network import Bools, Floats, Ints, Kind, Network, edge_fields
 from mdpdice.numerics.graph import attract, end_components, strong_components
 from mdpdice.numerics.linear import solve_chain
-from mdpdice.numerics.operator import bellman
+from mdpdice.numerics.operator import bellman, unsigned
 from mdpdice.numerics.rational import solve_exactly
 from mdpdice.objectives.reductions import towards
 
+SWEEPS, SHARE = 300, 0.75
+"""Sweeps after which it is left to policies to come closer to a bias, and the share of its moves that is taken."""
 DISCOUNT = Fraction(9, 10)
 """Discount, per edge, of what is gained on a gain."""
-SETTLING, CLOSE = 16, 1e-11
-"""Steps of a chain, then it is looked where plays mostly are; relative difference of averages taken for equal."""
+CLOSE = 1e-11
+"""Relative difference of averages taken for equal."""
 
 
 @attrs.frozen(eq=False)
@@ -74,6 +77,29 @@ class Staying:
         step = np.ones(len(rewards), dtype=bool)
         return attrs.evolve(self.network, reward=rewards, exact_rewards=exact, step=step, discount=DISCOUNT)
 
+    def sweep(self, tolerance: float, check: Callable[[], None]) -> tuple[Ints, Floats, Floats]:
+        """Return a policy, gains and a bias by relative value iteration, which makes them as exact where plays mix."""
+        from mdpdice.numerics.kernels.bellman import backup
+
+        net, rows, member = self.network, bellman(self.network).rows, self.component >= 0
+        visited, between = np.flatnonzero(member & self.counted), np.flatnonzero(member & ~self.counted)
+        label = strong_components(net.indptr, net.dst, ~self.counted[net.source])
+        order, after = unsigned(between[np.argsort(label[between], kind="stable")]), unsigned(visited)
+        bias, moved, policy = np.zeros(net.n_nodes), np.zeros(net.n_nodes), np.full(net.n_nodes, -1)
+        at, share = self.component[visited], 1 / np.bincount(self.component[visited])
+        for _ in range(SWEEPS):
+            check()
+            backup(rows, order, bias, bias, policy)
+            backup(rows, after, bias, moved, policy)
+            move = moved[visited] - bias[visited]
+            gain = share * np.bincount(at, move)
+            move -= gain[at]
+            if (np.abs(move) <= tolerance * np.maximum(1, np.abs(gain[at]))).all():
+                break
+            # Not all of the way, so that plays in rounds settle too.
+            bias[visited] += SHARE * move
+        return policy, gain, bias
+
     def evaluate(self, policy: Ints, before: Any) -> tuple[Ints, Any, Any]:
         """Return a policy that is led to the best average it has in a component, that gain, and a bias of every node.
 
@@ -87,7 +113,12 @@ class Staying:
             label = strong_components(net.indptr, net.dst, taken)
             left = label[net.source[edges]] != label[net.dst[edges]]
             stays = (component >= 0) & ~np.isin(label, label[net.source[edges[left]]])
-            home = self._homes(edges, label, stays)
+            often = np.bincount(net.dst[edges], net.weight[edges], minlength=net.n_nodes)
+            nodes = np.flatnonzero(stays)
+            nodes = nodes[np.argsort(often[nodes], kind="stable")]
+            home = np.full(int(label.max()) + 1, -1)
+            home[label[nodes]] = nodes  # one where plays often are, of every class
+            home = home[home >= 0]
             paid, visits = self._returns(edges, home, before)
             average = (paid[home] - before[home]) / visits[home]
             best = np.full(self.count, average.min(), average.dtype)
@@ -98,18 +129,6 @@ class Staying:
             better = np.flatnonzero(stays & ~np.isin(label, label[home[worse]]))
             led = np.flatnonzero(np.isin(component[net.source], component[home[worse]]))
             policy = np.where(net.decides, towards(net, led, better, policy.copy()), -1)
-
-    def _homes(self, edges: Ints, label: Ints, stays: Bools) -> Ints:
-        """Return a node of every class of nodes that plays stay in, one where they often are."""
-        net, often = self.network, np.ones(self.network.n_nodes)
-        source, dst, chance = net.source[edges], net.dst[edges], net.weight[edges]
-        for _ in range(SETTLING):
-            often = (often + np.bincount(dst, often[source] * chance, minlength=net.n_nodes)) / 2
-        nodes = np.flatnonzero(stays)
-        nodes = nodes[np.argsort(often[nodes], kind="stable")]
-        home = np.full(int(label.max()) + 1, -1)
-        home[label[nodes]] = nodes
-        return home[home >= 0]
 
     def _returns(self, edges: Ints, home: Ints, before: Any) -> tuple[Any, Any]:
         """Return what is paid, with `before` at the end, and how often is counted, until plays come to a home again."""

@@ -19,12 +19,13 @@ import numpy as np
 
 from mdpdice.answers.answer import Status
 from mdpdice.answers.solution import Solution
-from mdpdice.backend import Run, load_solver
+from mdpdice.backend import Run, Solver, load_solver
 from mdpdice.certification.average_bounds import bound
+from mdpdice.certification.residual_bounds import is_large
 from mdpdice.certification.verdict import certify_exact, enclose_exactly
 from mdpdice.errors import NotConvergedError, SolveInterrupted
 from mdpdice.modelling.number import nearest_floats
-from mdpdice.networks.arrays import ULP, split_exact
+from mdpdice.networks.arrays import split_exact
 from mdpdice.networks.network import Floats, Ints, Kind, Network
 from mdpdice.objectives.endless_plays import collapse_idle
 from mdpdice.objectives.objective import AverageReward
@@ -47,8 +48,12 @@ class Gains(NamedTuple):
     upper: Floats
     policy: Ints
     bias: Any
-    solver: str = ""
+    solver: Solver
     reason: str = ""
+
+    def within(self, width: float) -> bool:
+        """Whether the gains are known to some relative width."""
+        return bool((self.upper - self.lower <= width * np.maximum(1.0, np.abs(self.gain))).all())
 
 
 @attrs.frozen
@@ -71,7 +76,8 @@ class PlanOfAverage:
         try:
             gains = self._gains(staying, run, epsilon, interrupts)
             keeping = np.append(staying.edge, -1)[gains.policy]
-            merge = functools.partial(collapse_idle, worth=gains.gain.tolist(), keeping=keeping)
+            known: Any = {"worth": gains.gain.tolist(), "keeping": keeping, "component": staying.component}
+            merge = functools.partial(collapse_idle, **known)
             problem = Problem(applied, tuple(chain(applied, [*steps, merge])), sense, str(objective))
             found = self.settle(problem).solve(run, epsilon / 2, interrupts)
         except (SolveInterrupted, NotConvergedError) as error:
@@ -81,25 +87,31 @@ class PlanOfAverage:
 
     def _gains(self, staying: Staying, run: Run, epsilon: float, interrupts: Interrupts) -> Gains:
         n, net = staying.network.n_nodes, staying.network
-        gain, bias, policy = np.zeros(staying.count), np.zeros(n), np.full(n, -1)
+        gain, bias = np.zeros(staying.count), np.zeros(n)
+        plan = self.settle(Problem(staying.discounted(gain, bias), (), "max", str(self.objective)))
+        found = Gains(gain, gain - np.inf, gain + np.inf, np.full(n, -1), bias, plan.solver)
+        exactly, fine = plan.solver.name == "exact", epsilon / 4 if is_large(net) else run.tolerance
         if not staying.count:
-            return Gains(gain, gain, gain, policy, bias)
-        options, least, waited = net.decides[net.source], np.inf, 0
-        while waited < PATIENCE:
-            plan = self.settle(Problem(staying.discounted(gain, bias), (), "max", str(self.objective)))
-            exactly = plan.solver.name == "exact"
-            solver = load_solver("value-iteration")() if exactly else plan.solver
-            ahead = attrs.evolve(plan, solver=solver, surely=False).solve(run, epsilon, interrupts).nodes
-            better = (ahead.values > run.tolerance) | (policy < 0)
-            policy, gain, bias = staying.evaluate(np.where(better, ahead.choice, policy), bias)
-            beyond = float(staying.rewards(gain, bias)[options].max(initial=0.0))
-            waited, least = 0 if beyond < least / 2 else waited + 1, min(least, beyond)
-            if beyond <= max(run.tolerance / 100, 64 * ULP * float(np.abs(bias).max())):
-                break
-        lower, upper, reason = bound(staying, policy, bias, run.check)
-        loose = not (upper - lower <= epsilon / 4 * np.maximum(1.0, np.abs(gain))).all()
-        found = Gains(np.clip(gain, lower, upper), lower, upper, policy, bias, solver.name, reason)
-        return _exactly(staying, found, run) if exactly or (self.surely and loose and n <= EXACT_UP_TO_NODES) else found
+            return found
+        if exactly or plan.solver.name == "value-iteration":
+            found = _proved(staying, *staying.sweep(run.tolerance / 100, run.check), plan.solver, run)
+        least, waited = np.inf, 0
+        while waited < PATIENCE and not (exactly or found.within(fine)):
+            problem = attrs.evolve(plan.problem, network=staying.discounted(found.gain, found.bias))
+            ahead = attrs.evolve(plan, problem=problem, surely=False).solve(run, epsilon, interrupts).nodes
+            better = (ahead.values > run.tolerance) | (found.policy < 0)
+            policy = np.where(better, ahead.choice, found.policy)
+            found = _proved(staying, *staying.evaluate(policy, found.bias), plan.solver, run)
+            width = float((found.upper - found.lower).max())
+            waited, least = 0 if width < least / 2 else waited + 1, min(least, width)
+        exactly |= self.surely and n <= EXACT_UP_TO_NODES and not found.within(epsilon / 4)
+        return _exactly(staying, found, run) if exactly else found
+
+
+def _proved(staying: Staying, policy: Ints, gain: Floats, bias: Floats, solver: Solver, run: Run) -> Gains:
+    """Return gains with what is proved of them."""
+    lower, upper, reason = bound(staying, policy, bias, run.check)
+    return Gains(np.clip(gain, lower, upper), lower, upper, policy, bias, solver, reason)
 
 
 def _exactly(staying: Staying, known: Gains, run: Run) -> Gains:
@@ -114,7 +126,7 @@ def _exactly(staying: Staying, known: Gains, run: Run) -> Gains:
         if verdict.certified or not edges:
             lower, upper = np.array([nearest_floats(gain)] * 2)
             enclose_exactly(gain, lower, upper)
-            return Gains(gain, lower, upper, policy, bias, "exact", verdict.reason)
+            return Gains(gain, lower, upper, policy, bias, load_solver("exact")(), verdict.reason)
         for edge in sorted(edges, key=beyond.__getitem__):
             policy[net.source[edge]] = edge
 
@@ -143,7 +155,7 @@ def _told(found: Solution, staying: Staying, gains: Gains, keeping: Ints, epsilo
         reason = f"the gains are known to a relative width of {width:.3g}, more than {epsilon:.3g}"
     status = Status.UNCERTIFIED if reason else Status.EXACT if table.exact is not None else Status.CERTIFIED
     made = attrs.evolve(found.provenance, seconds=time.perf_counter() - started, details=details)
-    made = attrs.evolve(made, solver=gains.solver or made.solver, notes=() if staying.count else (ENDING,))
+    made = attrs.evolve(made, solver=gains.solver.name, notes=() if staying.count else (ENDING,))
     number = table.exact_value(None, None) if status is Status.EXACT else table.value(None, None)
     told: Any = {"reason": reason, "at_start": (number, *table.interval(None, None))}
     return attrs.evolve(found, table=table, provenance=made, width=width, status=status, **told)
