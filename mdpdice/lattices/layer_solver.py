@@ -22,8 +22,9 @@ layer ready.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from functools import partial
-from itertools import combinations_with_replacement
+from itertools import combinations_with_replacement, pairwise
 from typing import Any
 
 import attrs
@@ -77,7 +78,7 @@ def solve_layers(layers: Layers, run: Run, *, max_sweeps: int = 100_000) -> tupl
     values = (np.empty if run.checkpoint is None else run.checkpoint.room)(layers.reached.shape)
     values.fill(np.nan)
     place = np.empty(layers.lattice.size if layers.cyclic else 0, dtype=layers.lattice.point_type)
-    rows = _rows(layers.program)
+    rows = _folded(_rows(layers.program))
     work = _Work(layers, values, place, rows, *_reads(layers.program, rows), run, max_sweeps)
     (done, most), ahead = _resumed(work), None
     run.offer(lambda: Candidate(values, np.zeros(0, dtype=np.int64), done))
@@ -194,6 +195,30 @@ def _rows(program: Program) -> Any:
         entry_row=program.entry_row,
         total=float(lattice.total),
     )
+
+
+def _folded(rows: Any) -> Any:
+    """Let decisions read earlier ones whose options are all among theirs, which leaves fewer numbers to compare."""
+    args = [rows.arg[first:end].tolist() for first, end in pairwise(rows.indptr.tolist())]
+    options, often = [set(own) for own in args], np.bincount(rows.arg, minlength=len(args)).tolist()
+    # By kind and the option that fewest others have.
+    known: dict[tuple[int, int], list[int]] = defaultdict(list)
+    for row, kind in enumerate(rows.kind.tolist()):
+        if kind not in (Kind.MAX, Kind.MIN):
+            continue
+        left, folded = options[row].copy(), []
+        within = [one for arg in args[row] for one in known[kind, arg] if options[one] <= options[row]]
+        for one in sorted(within, key=lambda one: -len(options[one])):
+            if len(options[one] & left) > 1:
+                left -= options[one]
+                folded.append(one)
+        known[kind, min(args[row], key=often.__getitem__)].append(row)
+        args[row] = folded + [arg for arg in args[row] if arg in left]
+    length, mean = np.array([len(own) for own in args]), rows.kind == Kind.CHANCE
+    weight = np.ones(length.sum())
+    weight[np.repeat(mean, length)] = rows.weight[np.repeat(mean, np.diff(rows.indptr))]
+    indptr, arg = np.concatenate(([0], np.cumsum(length))), np.concatenate(args).astype(np.int64)
+    return rows._replace(indptr=indptr, arg=arg, weight=weight)
 
 
 def _columns(tables: Tables) -> Any:

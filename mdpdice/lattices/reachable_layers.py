@@ -12,7 +12,7 @@ sides of a race swap their scores, the two orders of the same two scores are a p
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cached_property
 from typing import Any
 
@@ -35,6 +35,8 @@ SLAB_BYTES = 8 << 20
 """Size of the tables for one piece of a layer."""
 KEPT_SHARE = 4
 """One part in `KEPT_SHARE` of the available memory may hold tables that are needed again."""
+AHEAD_UP_TO_POINTS = 1 << 16
+"""Points of a layer whose tables are made while the layer before is looked at."""
 LAYERS_FROM_EDGES = 400
 """Edges per layer from which play is followed a layer at a time; with fewer, the game is solved as a network."""
 
@@ -198,6 +200,7 @@ class _Spread:
         self.counts = np.zeros(2, dtype=np.int64)
         self.spare = available_bytes() // KEPT_SHARE
         self.kept: dict[tuple[int, int], Tables] = {}
+        self.ahead: Future[tuple[Ints, Tables]] | None = None
 
     @cached_property
     def _core(self) -> Any:
@@ -205,12 +208,15 @@ class _Spread:
 
         lattice, program = self.lattice, self.program
         reads = program.stored >= 0
-        pairs, index = np.unique(np.stack((program.stored, lattice.update), axis=1)[reads], axis=0, return_inverse=True)
-        port = np.full(lattice.n_edges, -1)
-        port[reads] = index.reshape(-1)
-        port_entry, port_update = np.ascontiguousarray(pairs.reshape(-1, 2).T, dtype=np.int64)
+        (port_entry, port_update), port = _distinct(program.stored[reads], lattice.update[reads])
+        into = lattice.dst.astype(np.int64)
+        into[reads] = lattice.n_nodes + port
         depends = (lattice.weight <= 0) | (lattice.guard >= 0) | (lattice.reward >= 0) | reads
         source = np.repeat(np.arange(lattice.n_nodes), np.diff(lattice.indptr))
+        sorts, sort = _distinct(
+            lattice.weight > 0, lattice.kind[source] == Kind.CHANCE, lattice.guard, lattice.update, lattice.reward
+        )
+        possible, chance, guard, update, reward = sorts
         free = np.bincount(source[depends], minlength=lattice.n_nodes) == 0
         plain = (lattice.kind != Kind.END) & free
         order = program.order[::-1]
@@ -228,15 +234,16 @@ class _Spread:
             onward_ptr=np.searchsorted(onward[:, 0], np.arange(lattice.n_nodes + 1)),
             onward=np.ascontiguousarray(onward[:, 1]),
             plain=plain,
-            indptr=lattice.indptr,
+            indptr=lattice.indptr.astype(np.uint64),
             order=order[~plain[order] | (group[order] == order)],
-            dst=lattice.dst,
-            possible=lattice.weight > 0,
-            guard=or_last(lattice.guard, len(lattice.guards)),
-            update=or_last(lattice.update, len(lattice.updates)),
-            reward=or_last(lattice.reward, len(lattice.rewards)),
+            into=into.astype(np.uint64),
+            sort=sort.astype(np.uint64),
+            possible=possible,
+            chance=chance,
+            guard=or_last(guard, len(lattice.guards)),
+            update=or_last(update, len(lattice.updates)),
+            reward=or_last(reward, len(lattice.rewards)),
             payoff=or_last(lattice.payoff, len(lattice.rewards)),
-            port=port,
             port_entry=port_entry,
             port_update=or_last(port_update, len(lattice.updates)),
             entries=program.entries,
@@ -252,8 +259,8 @@ class _Spread:
         with workers() as pool:
             for number in range(begin, len(starts) - 1):
                 self.progress.check()
-                points = order[starts[number] : starts[number + 1]]
-                layer = self._layer(pool, number, points)
+                points, after = np.split(order[starts[number] :], starts[number + 1 : number + 3] - starts[number])[:2]
+                layer = self._layer(pool, number, points, after)
                 if layer is None:
                     return None
                 if len(layer.points):
@@ -307,7 +314,7 @@ class _Spread:
         self.progress.tell("resume", layers=done)
         return layers, done
 
-    def _layer(self, pool: ThreadPoolExecutor, number: int, points: Ints) -> Layer | None:
+    def _layer(self, pool: ThreadPoolExecutor, number: int, points: Ints, after: Ints) -> Layer | None:
         live = points[self.reached[:, points].any(axis=0)]
         if len(live) == 0:
             return Layer(number, live, None)
@@ -322,10 +329,9 @@ class _Spread:
                     self._keep(number, at, tables)
                 return Layer(number, live, None)
             self.counts[:] = before
-        # Points are in the order in which the layer is played, so that few rounds are needed.
-        points = points[np.argsort(self.ranks.inner[points], kind="stable")]
-        self.place[points] = np.arange(len(points))
-        tables = self.tables.at(points)
+        (points, tables), self.ahead = self._ready(points) if self.ahead is None else self.ahead.result(), None
+        if not self.ranks.strict and len(after) <= AHEAD_UP_TO_POINTS and self.reached[:, after].any():
+            self.ahead = pool.submit(self._ready, after)
         parent = np.arange(len(points))
         itself = self._spread(tables, parent)
         if itself is None:
@@ -338,6 +344,12 @@ class _Spread:
             part = parent[live]
         self._keep(number, 0, tables.take(live))
         return Layer(number, points[live], part)
+
+    def _ready(self, points: Ints) -> tuple[Ints, Tables]:
+        """Points of a layer in the order in which it is played, so that few rounds are needed, and their tables."""
+        points = points[np.argsort(self.ranks.inner[points], kind="stable")]
+        self.place[points] = np.arange(len(points))
+        return points, self.tables.at(points)
 
     def _piece(self, points: Ints) -> tuple[Tables, bool | None]:
         tables = self.tables.at(points)
@@ -376,7 +388,7 @@ class _Spread:
 
         lattice = self.lattice
         if what == kernels.GOES_BACK:
-            edge = int(np.flatnonzero(self._core.port == at)[0])
+            edge = int(np.flatnonzero(self._core.into == lattice.n_nodes + at)[0])
             node = int(np.searchsorted(lattice.indptr, edge, side="right")) - 1
             msg = (
                 f"progress() decreases along an edge to {lattice.counters(to)}: the layers of a lattice are "
@@ -435,6 +447,12 @@ def _grouped(lattice: Lattice, order: Ints, plain: Bools, inner: Bools, entries:
         here = group[node] if plain[node] else -2
         leading[onward] = np.where((leading[onward] == -1) | (leading[onward] == here), here, -2)
     return group
+
+
+def _distinct(*columns: NDArray[Any]) -> tuple[Ints, Ints]:
+    """Return the columns of the different rows, and which of them every row is."""
+    rows, index = np.unique(np.stack(columns, axis=1).astype(np.int64), axis=0, return_inverse=True)
+    return np.ascontiguousarray(rows.T), index.reshape(-1)
 
 
 def or_last(numbers: NDArray[Any], last: int) -> Ints:

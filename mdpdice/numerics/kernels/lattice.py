@@ -108,17 +108,10 @@ def _most(one, two):
 
 
 @njit
-def _most_of_eight(table, r, one, two, three, four, five, six, seven, wide):
+def _most_of_four(table, r, more, one, two, three, four, wide):
     for j in range(wide):
         first = _most(_most(table[one, j], table[two, j]), _most(table[three, j], table[four, j]))
-        second = _most(_most(table[five, j], table[six, j]), _most(table[seven, j], table[r, j]))
-        table[r, j] = _most(first, second)
-
-
-@njit
-def _most_of_three(table, r, one, two, wide):
-    for j in range(wide):
-        table[r, j] = _most(_most(table[one, j], table[two, j]), table[r, j])
+        table[r, j] = _most(first, table[r, j] if more else first)
 
 
 @njit
@@ -212,17 +205,12 @@ def _block(rows: Rows, columns: Columns, values: Floats, first: int, last: int, 
             if e < end:
                 _add_one(table, r, e > begin, weight[e], arg[e], wide)
         elif what == MAX:
-            _copy(table, r, arg[begin], wide)
-            e = begin + 1
-            while e + 6 < end:
-                _most_of_eight(
-                    table, r, arg[e], arg[e + 1], arg[e + 2], arg[e + 3], arg[e + 4], arg[e + 5], arg[e + 6], wide
-                )  # fmt: skip
-                e += 7
+            e, final = begin, end - 1
             while e < end:
-                # A last one without another counts twice.
-                _most_of_three(table, r, arg[e], arg[min(e + 1, end - 1)], wide)
-                e += 2
+                # Where there are fewer, the last one counts more than once.
+                two, three, four = arg[min(e + 1, final)], arg[min(e + 2, final)], arg[min(e + 3, final)]
+                _most_of_four(table, r, e > begin, arg[e], two, three, four, wide)
+                e += 4
         elif what == MIN:
             _copy(table, r, arg[begin], wide)
             for e in range(begin + 1, end):

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mdpdice.numerics.kernels.bellman import Bools, Ints, Kinds, Number, njit
-from mdpdice.numerics.kernels.lattice import CHANCE, END, Columns
+from mdpdice.numerics.kernels.lattice import END, Columns
 
 WIDTH = 64
 """Points of a block."""
@@ -29,8 +29,7 @@ class Core(NamedTuple):
     What is -1 there for none is the number of guards, updates or rewards here.  A node is *plain* if its edges
     are all there, wherever play is, lead to the same point and pay nothing.  Nodes that play comes to at the
     same points, because plain nodes of one group are the only way to them, are a *group*, which is known by the
-    first of its nodes.
-
+    first of its nodes.  Edges that are there at the same points are of one *sort*.
     """
 
     kind: Kinds
@@ -42,13 +41,14 @@ class Core(NamedTuple):
     plain: Bools
     indptr: Ints
     order: Ints  # first nodes of groups, and nodes that are not plain; predecessors first
-    dst: Ints
-    possible: Bools  # edges of positive probability
-    guard: Ints
+    into: Ints  # node that an edge leads to or, from the number of nodes on, the pair of entry and update that it reads
+    sort: Ints
+    possible: Ints  # by sort: 1 for edges of positive probability, else 0
+    chance: Ints  # by sort: 1 for edges of chance nodes, else 0
+    guard: Ints  # by sort, as the next two are
     update: Ints
     reward: Ints
     payoff: Ints
-    port: Ints  # pair of entry and update of an edge that reads the store, -1 for the others
     port_entry: Ints
     port_update: Ints
     entries: Ints  # core nodes whose values are stored
@@ -76,13 +76,14 @@ def spread(
     to `counts` states and edges of the flat network are added.
     """
     kind, group, named, edges, onward_ptr, onward, plain = core[:7]
-    indptr, order, dst, possible, guard, update, reward, payoff = core[7:15]
-    port, port_entry, port_update, entries = core[15:]
+    indptr, order, into, sort, possible, chance, guard, update, reward, payoff = core[7:17]
+    port_entry, port_update, entries = core[17:]
     points, targets, guards, unknown, rewards = columns
     n, length = len(kind), len(points)
-    words, fresh = np.zeros(n, dtype=np.uint64), np.zeros(n, dtype=np.uint64)
+    # The last words are those of ports.
+    words, fresh = np.zeros(n + len(port_entry), dtype=np.uint64), np.zeros(n, dtype=np.uint64)
     seen = np.zeros((n, length // WIDTH + 1), dtype=np.uint64)
-    ports = np.zeros(len(port_entry), dtype=np.uint64)
+    there, undefined, leaving = np.zeros((3, len(guard)), dtype=np.uint64)
     guard_word = np.zeros(len(guards) + 1, dtype=np.uint64)
     free = np.zeros(len(targets), dtype=np.uint64)
     outside = np.zeros(len(targets), dtype=np.uint64)
@@ -133,6 +134,12 @@ def spread(
                     elif targets[u, j] == OUTSIDE:
                         off |= ONE << np.uint64(j - first)
                 free[u], outside[u] = word, off
+            for s in range(len(guard)):
+                if possible[s]:
+                    live, u = guard_word[guard[s]], update[s]
+                    undefined[s] = unknown_word[guard[s]] | (live & unpaid[reward[s]] & free[u])
+                    leaving[s] = live & (~free[u] if chance[s] else outside[u])
+                    there[s] = live & free[u]
             for node in order:
                 if group[node] == node:
                     here = words[node] & ~seen[node, first // WIDTH]
@@ -153,30 +160,22 @@ def spread(
                     fault[0], fault[1], fault[2] = NO_PAYOFF, node, points[first + _lowest(wrong)]
                     return itself
                 for e in range(indptr[node], indptr[node + 1]):
-                    if not possible[e]:
-                        continue
-                    live = here & guard_word[guard[e]]
-                    wrong = (here & unknown_word[guard[e]]) | (live & unpaid[reward[e]] & free[update[e]])
+                    wrong, what = here & undefined[sort[e]], UNDEFINED
+                    if wrong == 0:
+                        wrong, what = here & leaving[sort[e]], LEAVES_GRID
                     if wrong != 0:
-                        fault[0], fault[1], fault[2] = UNDEFINED, e, points[first + _lowest(wrong)]
+                        fault[0], fault[1], fault[2] = what, e, points[first + _lowest(wrong)]
                         return itself
-                    wrong = live & (outside[update[e]] if kind[node] != CHANCE else ~free[update[e]])
-                    if wrong != 0:
-                        fault[0], fault[1], fault[2] = LEAVES_GRID, e, points[first + _lowest(wrong)]
-                        return itself
-                    live &= free[update[e]]
+                    live = here & there[sort[e]]
                     covered |= live
                     counts[1] += np.int64(_bits(live))
-                    if port[e] >= 0:
-                        ports[port[e]] |= live
-                    else:
-                        words[dst[e]] |= live
+                    words[into[e]] |= live
                 if kind[node] != END and covered != here:
                     fault[0], fault[1], fault[2] = NO_OPTION, node, points[first + _lowest(here & ~covered)]
                     return itself
-            for q in range(len(ports)):
-                word = ports[q]
-                ports[q] = np.uint64(0)
+            for q in range(len(port_entry)):
+                word = words[n + q]
+                words[n + q] = np.uint64(0)
                 k, u = port_entry[q], port_update[q]
                 for j in range(first, last):
                     if word == 0:
