@@ -8,10 +8,10 @@ processes", CAV 2017.
 
 from __future__ import annotations
 
-import functools
 import time
 from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
 from typing import Any, NamedTuple
 
 import attrs
@@ -21,7 +21,6 @@ from mdpdice.answers.answer import Status
 from mdpdice.answers.solution import Solution
 from mdpdice.backend import Run, Solver, load_solver
 from mdpdice.certification.average_bounds import bound
-from mdpdice.certification.residual_bounds import is_large
 from mdpdice.certification.verdict import certify_exact, enclose_exactly
 from mdpdice.errors import NotConvergedError, SolveInterrupted
 from mdpdice.modelling.number import nearest_floats
@@ -76,8 +75,7 @@ class PlanOfAverage:
         try:
             gains = self._gains(staying, run, epsilon, interrupts)
             keeping = np.append(staying.edge, -1)[gains.policy]
-            known: Any = {"worth": gains.gain.tolist(), "keeping": keeping, "component": staying.component}
-            merge = functools.partial(collapse_idle, **known)
+            merge = partial(collapse_idle, worth=gains.gain.tolist(), keeping=keeping, component=staying.component)
             problem = Problem(applied, tuple(chain(applied, [*steps, merge])), sense, str(objective))
             found = self.settle(problem).solve(run, epsilon / 2, interrupts)
         except (SolveInterrupted, NotConvergedError) as error:
@@ -88,19 +86,15 @@ class PlanOfAverage:
     def _gains(self, staying: Staying, run: Run, epsilon: float, interrupts: Interrupts) -> Gains:
         n, net = staying.network.n_nodes, staying.network
         gain, bias = np.zeros(staying.count), np.zeros(n)
-        plan = self.settle(Problem(staying.discounted(gain, bias), (), "max", str(self.objective)))
+        plan = self.settle(Problem(net, (), "max", str(self.objective)))
         found = Gains(gain, gain - np.inf, gain + np.inf, np.full(n, -1), bias, plan.solver)
-        exactly, fine = plan.solver.name == "exact", epsilon / 4 if is_large(net) else run.tolerance
-        if not staying.count:
-            return found
-        if exactly or plan.solver.name == "value-iteration":
+        exactly, least, waited = plan.solver.name == "exact" and staying.count > 0, np.inf, 0
+        if exactly or (plan.solver.name == "value-iteration" and staying.count):
             found = _proved(staying, *staying.sweep(run.tolerance / 100, run.check), plan.solver, run)
-        least, waited = np.inf, 0
-        while waited < PATIENCE and not (exactly or found.within(fine)):
+        while waited < PATIENCE and not (exactly or found.within(run.tolerance)):
             problem = attrs.evolve(plan.problem, network=staying.discounted(found.gain, found.bias))
             ahead = attrs.evolve(plan, problem=problem, surely=False).solve(run, epsilon, interrupts).nodes
-            better = (ahead.values > run.tolerance) | (found.policy < 0)
-            policy = np.where(better, ahead.choice, found.policy)
+            policy = np.where((ahead.values > run.tolerance) | (found.policy < 0), ahead.choice, found.policy)
             found = _proved(staying, *staying.evaluate(policy, found.bias), plan.solver, run)
             width = float((found.upper - found.lower).max())
             waited, least = 0 if width < least / 2 else waited + 1, min(least, width)
@@ -154,8 +148,8 @@ def _told(found: Solution, staying: Staying, gains: Gains, keeping: Ints, epsilo
     if not reason and not width <= epsilon:
         reason = f"the gains are known to a relative width of {width:.3g}, more than {epsilon:.3g}"
     status = Status.UNCERTIFIED if reason else Status.EXACT if table.exact is not None else Status.CERTIFIED
-    made = attrs.evolve(found.provenance, seconds=time.perf_counter() - started, details=details)
-    made = attrs.evolve(made, solver=gains.solver.name, notes=() if staying.count else (ENDING,))
+    told: Any = {"solver": gains.solver.name, "notes": () if staying.count else (ENDING,), "details": details}
+    made = attrs.evolve(found.provenance, seconds=time.perf_counter() - started, **told)
     number = table.exact_value(None, None) if status is Status.EXACT else table.value(None, None)
-    told: Any = {"reason": reason, "at_start": (number, *table.interval(None, None))}
+    told = {"reason": reason, "at_start": (number, *table.interval(None, None))}
     return attrs.evolve(found, table=table, provenance=made, width=width, status=status, **told)
