@@ -69,23 +69,19 @@ class Staying:
 
     def discounted(self, gain: Any, bias: Any) -> Network:
         """Return the problem that is worth 0 everywhere if nothing can be gained on a gain."""
-        rewards, exact = self.rewards(gain, bias), dict[int, Fraction]()
-        if bias.dtype == object:
-            rewards, exact = split_exact(len(rewards), dict(enumerate(rewards)))
+        rewards = self.rewards(gain, bias)
+        rewards, exact = split_exact(len(rewards), dict(enumerate(rewards))) if bias.dtype == object else (rewards, {})
         return attrs.evolve(self.network, reward=rewards, exact_rewards=exact)
 
     def sweep(self, tolerance: float, check: Callable[[], None]) -> tuple[Ints, Floats, Floats]:
         """Return a policy, gains and a bias by relative value iteration, which makes them as exact where plays mix."""
         from mdpdice.numerics.kernels.bellman import backup
 
-        net, visited = (
-            attrs.evolve(self.network, discount=Fraction(1)),
-            np.flatnonzero(self.counted & (self.component >= 0)),
-        )
+        net, visited = self.network, np.flatnonzero(self.counted & (self.component >= 0))
         order = np.argsort(strong_components(net.indptr, net.dst, ~self.counted[net.source]), kind="stable")
         order, after, at = unsigned(order[~self.counted[order]]), unsigned(visited), self.component[visited]
-        rows, share = bellman(net).rows, 1 / np.bincount(at)
-        bias, moved, policy = np.zeros(net.n_nodes), np.zeros(net.n_nodes), np.full(net.n_nodes, -1)
+        rows, share = bellman(attrs.evolve(net, discount=Fraction(1))).rows, 1 / np.bincount(at)
+        policy, (bias, moved) = np.full(net.n_nodes, -1), np.zeros((2, net.n_nodes))
         for _ in range(SWEEPS):
             check()
             backup(rows, order, bias, bias, policy)
@@ -112,8 +108,7 @@ class Staying:
             label = strong_components(net.indptr, net.dst, taken)
             left = label[net.source[edges]] != label[net.dst[edges]]
             stays = (component >= 0) & ~np.isin(label, label[net.source[edges[left]]])
-            often = np.bincount(net.dst[edges], net.weight[edges], minlength=net.n_nodes)
-            order = np.argsort(-often, kind="stable")
+            order = np.argsort(-np.bincount(net.dst[edges], net.weight[edges], net.n_nodes), kind="stable")
             order = order[stays[order]]
             home = order[np.unique(label[order], return_index=True)[1]]  # one where plays often are, of every class
             paid, visits = self._returns(edges, home, before)
