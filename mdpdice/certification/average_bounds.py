@@ -24,13 +24,13 @@ def bound(staying: Any, policy: Ints, bias: Floats, check: Callable[[], None]) -
     wait = _wait(net, counted, staying.rank, check)
     between, visited = (component >= 0) & ~counted, (component >= 0) & counted
     for sign, edges in ((1.0, np.ones(net.n_edges, dtype=bool)), (-1.0, follows)):
-        pad, moved, beyond = 4 * ULP * float(np.abs(bias).max()), bias, ahead(net, edges, bias, sign)
-        pad = max(pad, 2 * float(beyond[between].max(initial=0.0)))
+        pad, moved = 2 * ULP * float(np.abs(bias).max()), bias
         for _ in range(PADDINGS):
+            beyond = ahead(net, edges, moved, sign)
             if (beyond[between] <= 0).all():
                 break
+            pad = 2 * max(pad, float(beyond[between].max()))
             moved = bias + sign * pad * wait
-            beyond, pad = ahead(net, edges, moved, sign), 2 * pad
         gain = np.full(staying.count, -np.inf)
         np.maximum.at(gain, component[visited], beyond[visited])
         claims.append((sign * gain, moved))

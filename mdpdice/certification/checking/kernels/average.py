@@ -20,14 +20,12 @@ def look_ahead(kind, indptr, dst, weight, reward, edges, bias, sign, result):
         for e in range(first, last):
             move = bias[dst[e]] - bias[node]
             value, size = sign * (reward[e] + move), abs(reward[e]) + abs(move)
-            if not edges[e]:
-                continue
-            if kind[node] == CHANCE:
+            if edges[e] and kind[node] == CHANCE:
                 mean += weight[e] * value
                 total += weight[e]
                 spread += weight[e] * size
                 whole += size
-            else:  # which keeps what is not a number
+            elif edges[e]:  # which keeps what is not a number
                 result[node] = np.maximum(result[node], value + 4.0 * ULP * (size + tiny(size)))
         if total > 0.0:
             result[node] = mean + ((2.0 * float(last - first) + 8.0) * ULP + abs(1.0 - total)) * (spread + tiny(whole))
