@@ -18,7 +18,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib.metadata import EntryPoint, entry_points
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar, cast, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, TypeVar, cast, runtime_checkable
 
 import attrs
 import numpy as np
@@ -71,6 +71,56 @@ def at_least(least: float) -> Callable[[object, attrs.Attribute[Any], Any], None
     return needs(f"a number of at least {least}", lambda x: x >= least)
 
 
+class Alone:
+    """The process that solves a lattice by itself: what `mdpdice.solving.team.Team` is to several."""
+
+    rank, size, local = 0, 1, 1  # its number among all, how many there are, and how many on this machine
+
+    folder: str | None = None  # where common memory lies on disk
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def room(self, shape: tuple[int, ...], checkpoint: Checkpoint | None) -> NDArray[np.float64]:
+        """Return an array of NaN that all processes of a machine have in common."""
+        values = np.empty(shape) if checkpoint is None else checkpoint.room(shape)
+        values.fill(np.nan)
+        return values
+
+    def marks(self, shape: tuple[int, ...]) -> NDArray[np.bool_]:
+        """Return an array of False that all processes of a machine have in common."""
+        return np.zeros(shape, dtype=np.bool_)
+
+    def merge(self, marks: NDArray[np.bool_], points: NDArray[np.int64]) -> None:
+        """Mark at some points what any process has marked there before it came here."""
+
+    def share(self, length: int, turn: int = 0) -> tuple[int, int, NDArray[np.int16] | None]:
+        """Return from where to where this process takes points of a layer, and which process takes every point."""
+        return 0, length, None
+
+    def together(self) -> contextlib.AbstractContextManager[None]:
+        """Leave the block together: what one process raises there, or raised before it came there, all of them do."""
+        return contextlib.nullcontext()
+
+    def exchange(self, values: NDArray[np.float64], points: NDArray[np.int64], owner: NDArray[np.int16] | None) -> None:
+        """Give each other the values of a layer; `owner` tells who solved which point."""
+
+    def handed(self, make: Callable[[], NDArray[np.float64] | None]) -> NDArray[np.float64] | None:
+        """Return what `make` gives the first process, to all of them."""
+        return make()
+
+    def takes(self, number: int, points: NDArray[np.int64]) -> int:
+        """Return in which turn this process verifies some points; 0 if it does not."""
+        return 1
+
+    def joined(self, found: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the largest numbers that any process found; NaN is larger than all."""
+        return found
+
+
 @attrs.frozen
 class Run:
     """The circumstances of one solve: what to aim at, whom to tell, when to stop."""
@@ -86,6 +136,7 @@ class Run:
     )
     """What to do when an iteration limit comes first: "raise" or "partial"."""
     checkpoint: Checkpoint | None = None  #: where to keep the state of a long solve; see `resume` and `save`
+    team: Alone = attrs.field(factory=Alone, repr=False)  #: the processes that share the work on a lattice
     _offers: list[Callable[[], Candidate]] = attrs.field(factory=list, init=False, repr=False, eq=False)
 
     def check(self, partial: Candidate | None = None) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import attrs
 import numpy as np
 
-from mdpdice.certification.checking.lattice import Claim, Found, verify_lattice
+from mdpdice.certification.checking.lattice import Claim, Found, Share, verify_lattice
 from mdpdice.lattices.reachable_layers import Layers
 from mdpdice.networks.network import Floats
 
@@ -22,16 +22,21 @@ class LatticeVerdict:
 
 
 def certify_lattice(
-    layers: Layers, stored: Floats, epsilon: float, check: Callable[[], None] | None = None, found: Found | None = None
+    layers: Layers,
+    stored: Floats,
+    epsilon: float,
+    check: Callable[[], None] | None = None,
+    found: Found | None = None,
+    share: Share | None = None,
 ) -> LatticeVerdict:
     """Verify the stored values of a lattice, of shape (entries, points of the grid), NaN where play cannot come.
 
     `epsilon` is the largest relative width of an interval; `check` is called between layers, and may raise to give up.
-    `found` is that of `verify_lattice`.
+    `found` and `share` are those of `verify_lattice`.
     """
     ranks = layers.ranks
     claim = Claim(layers.program.entries, stored, ranks.layer, ranks.inner)
-    widths = verify_lattice(layers.lattice, claim, check, found)
+    widths = verify_lattice(layers.lattice, claim, check, found, share)
     both = widths.optimal + widths.policy
     width = 0.0
     for layer in layers.layers:

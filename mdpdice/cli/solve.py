@@ -10,6 +10,7 @@ import click
 from mdpdice.cli.case import Case
 from mdpdice.cli.game_command import Answer, game_command
 from mdpdice.cli.options import objective_options, solver_option
+from mdpdice.cli.processes import communicator, keep_quiet
 from mdpdice.cli.text import aligned, short
 from mdpdice.cli.values import after, infinite_data, value_data, value_rows, work_rows
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from mdpdice.answers.solution import Solution
 
 
-@game_command()
+@game_command(begin=keep_quiet)
 @objective_options
 @solver_option
 @click.option(
@@ -28,20 +29,24 @@ if TYPE_CHECKING:
 def solve(case: Case, solver: str, checkpoint: str | None) -> Answer:
     """Solve a game and prove how far the answer can be off.
 
+    Under mpiexec all processes share the layers of a game with many states (mdpdice[mpi]).
+
     Exit status: 0 proved, 1 not, 2 wrong usage.
     """
     summary: Iterable[str] = ()
     if reason := case.infinite():
-        told, notes = {**infinite_data(reason), "values_digest": None}, case.notes(but=reason)
+        told, notes = {**infinite_data(reason), "ranks": 1, "values_digest": None}, case.notes(but=reason)
     else:
-        solution = case.solve(solver, checkpoint=checkpoint)
-        case.keep(solution, solver)
+        comm = communicator(checkpoint)
+        solution = case.solve(solver, checkpoint=checkpoint, comm=comm)
+        if comm is None or comm.rank == 0:
+            case.keep(solution, solver)
         told, notes = value_data(solution), case.notes(solution)
         if case.objective is None and solution.lattice is None and (network := solution.network).nature.any():
             least = min(len(network.edges(node)) for node in network.nature.nonzero()[0].tolist())
             each = (f"die {n} {short(case.solve(solver, network.fixed(n)).value())}" for n in range(1, 1 + least))
             notes.append(f"with the same every time, and known: {', '.join(each)}")
-        told |= {"values_digest": _digest(solution)}
+        told |= {"ranks": solution.details.get("ranks", 1), "values_digest": _digest(solution)}
         told |= {key: value for key, value in solution.details.items() if key == "resumed_layers"}
         # What a game says in its own words is about its total.
         if solution.proved and case.objective is None and not case.repeated:

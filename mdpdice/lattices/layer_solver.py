@@ -29,6 +29,7 @@ from typing import Any
 
 import attrs
 import numpy as np
+from numpy.typing import NDArray
 
 from mdpdice.backend import Candidate, Run
 from mdpdice.errors import NotConvergedError, UnsupportedError
@@ -37,14 +38,18 @@ from mdpdice.lattices.lattice import Lattice
 from mdpdice.lattices.program import Program
 from mdpdice.lattices.reachable_layers import Layer, Layers, or_last, slabs
 from mdpdice.networks.network import Bools, Floats, Ints, Kind
-from mdpdice.numerics.threads import in_parallel, threads, workers
+from mdpdice.numerics.threads import in_parallel, workers
 
 SWEEPS = 64
 """Sweeps between two checks of the time."""
 PLAIN_AFTER_SWEEPS = 64
 """Sweeps after which a layer whose feedback has not settled is swept again, without Broyden's method."""
 SPLIT_FROM_POINTS_PER_RUN = 16
-"""Points per run and thread, on average, from which a layer is split among threads."""
+"""Points per run and group, on average, from which a layer that leads to itself is split for threads and processes."""
+SPLIT_FROM_VALUES = 1 << 17
+"""Values per group, of rows of the program at points, from which that is done."""
+MOST_GROUPS = 8
+"""Groups of a layer whose tables are not large; how many there are depends on the game alone, and the bits on them."""
 CHUNK_BYTES = 32 << 20
 """Size of the tables for one group of parts."""
 
@@ -75,8 +80,8 @@ def solve_layers(layers: Layers, run: Run, *, max_sweeps: int = 100_000) -> tupl
     SolveInterrupted
         The solve was cancelled or is out of time.
     """
-    values = (np.empty if run.checkpoint is None else run.checkpoint.room)(layers.reached.shape)
-    values.fill(np.nan)
+    team = run.team
+    values = team.room(layers.reached.shape, run.checkpoint)
     place = np.empty(layers.lattice.size if layers.cyclic else 0, dtype=layers.lattice.point_type)
     rows = _folded(_rows(layers.program))
     work = _Work(layers, values, place, rows, *_reads(layers.program, rows), run, max_sweeps)
@@ -85,25 +90,30 @@ def solve_layers(layers: Layers, run: Run, *, max_sweeps: int = 100_000) -> tupl
     with workers() as pool:
         for at in range(len(layers.layers) - 1 - done, -1, -1):
             layer = layers.layers[at]
-            run.check()
-            if layer.part is None:
-                pieces = slabs(layers.lattice, len(layer.points))
-                jobs = [(work, layer, number, piece) for number, piece in enumerate(pieces)]
-                for _ in in_parallel(pool, _settle, jobs):
-                    run.check()
-            else:
-                groups = _groups(work, layer) if ahead is None else ahead.result()
-                ahead = None
-                if at > 0 and _small(work, layers.layers[at - 1]):
-                    ahead = pool.submit(_groups, work, layers.layers[at - 1])
-                for sweeps in in_parallel(pool, partial(_iterate, work), groups):
-                    most = max(most, sweeps)
+            with team.together():
+                run.check()
+                if layer.part is None:
+                    first, last, owner = team.share(len(layer.points), layer.number)
+                    pieces = [(first + begin, first + end) for begin, end in slabs(layers.lattice, last - first)]
+                    jobs = [
+                        (work, layer, number if team.size == 1 else -1, piece) for number, piece in enumerate(pieces)
+                    ]
+                    for _ in in_parallel(pool, _settle, jobs):
+                        run.check()
+                else:
+                    groups, owner = _groups(work, layer) if ahead is None else ahead.result()
+                    ahead = None
+                    if at > 0 and _small(work, layers.layers[at - 1]):
+                        ahead = pool.submit(_groups, work, layers.layers[at - 1])
+                    for sweeps in in_parallel(pool, partial(_iterate, work), groups):
+                        most = max(most, sweeps)
+            team.exchange(values, layer.points, owner)
             done += 1
             for number, _ in enumerate(slabs(layers.lattice, len(layer.points))):
                 layers.kept.pop((layer.number, number), None)
             run.tell("solve", layers=done, of=len(layers.layers))
             run.step(work.kept, layer, most)
-    return values, most
+    return values, int(team.joined(np.array([float(most)]))[0])
 
 
 @attrs.frozen(eq=False)
@@ -130,16 +140,25 @@ def _resumed(work: _Work) -> tuple[int, int]:
     """Fill in what an earlier solve has done: how many layers, and its largest number of sweeps."""
     layers, file = work.layers, work.run.checkpoint
     done, most = 0, 1
-    if file is None:
-        return done, most
-    for step in file.steps("steps"):
+    steps = iter(()) if file is None else file.steps("steps")
+
+    def following() -> Floats | None:
+        step = next(steps, None)
+        if file is None or step is None:
+            return None
         with file.last("steps").part("steps"):
             points = layers.layers[len(layers.layers) - 1 - done].points
-            marks = layers.reached[:, points]
-            here = np.full(marks.shape, np.nan)
-            here[marks] = step["values"]
-            work.values[:, points] = here
-            done, most = done + 1, int(step["sweeps"][0])
+            here = np.full(int(layers.reached[:, points].sum()), np.nan)
+            here[:] = step["values"]
+            return np.append(step["sweeps"][:1], here)
+
+    while (found := work.run.team.handed(following)) is not None:
+        points = layers.layers[len(layers.layers) - 1 - done].points
+        marks = layers.reached[:, points]
+        here = np.full(marks.shape, np.nan)
+        here[marks] = found[1:]
+        work.values[:, points] = here
+        done, most = done + 1, int(found[0])
     if done:
         work.run.tell("resume", layers=done)
     return done, most
@@ -262,25 +281,31 @@ def _small(work: _Work, layer: Layer) -> bool:
     return layer.part is not None and tables is not None and tables.nbytes <= CHUNK_BYTES
 
 
-def _groups(work: _Work, layer: Layer) -> list[_Group]:
-    """Return the parts of a layer in groups, ready to be swept."""
-    layers = work.layers
+def _groups(work: _Work, layer: Layer) -> tuple[list[_Group], NDArray[np.int16]]:
+    """Return the parts of a layer in groups, ready to be swept, and which process sweeps every point."""
+    layers, team = work.layers, work.run.team
     length = len(layer.points)
     tables = layers.tables_of(layer, 0, 0, length)
     assert layer.part is not None
     # The points of a layer are in the order in which they are played.
     inner = layers.ranks.inner[layer.points]
     runs = int(np.count_nonzero(np.diff(inner))) + 1
-    pieces = max(-(-tables.nbytes // CHUNK_BYTES), min(threads(), length // (SPLIT_FROM_POINTS_PER_RUN * runs)))
-    if pieces < 2:
-        return [_ready(work, tables, layer.part, inner)]
-    _, part, size = np.unique(layer.part, return_inverse=True, return_counts=True)
-    # Parts are put together in their order until a group has its share of the points.
-    before = np.cumsum(size) - size
-    group = (before * pieces // length)[part]
+    enough = min(length // (SPLIT_FROM_POINTS_PER_RUN * runs), length * layers.program.n_rows // SPLIT_FROM_VALUES)
+    pieces = max(1, -(-tables.nbytes // CHUNK_BYTES), min(MOST_GROUPS, enough))
+    part, group = layer.part, np.zeros(length, dtype=np.int64)
+    if pieces > 1:
+        _, part, size = np.unique(part, return_inverse=True, return_counts=True)
+        # Parts are put together in their order until a group has its share of the points.
+        group = ((np.cumsum(size) - size) * pieces // length)[part]
+    owner = ((group * team.size // pieces + layer.number) % team.size).astype(np.int16)
     order = np.argsort(group, kind="stable")
-    cuts = np.flatnonzero(np.diff(group[order])) + 1
-    return [_ready(work, tables.take(columns), part[columns], inner[columns]) for columns in np.split(order, cuts)]
+    shares = np.split(order, np.flatnonzero(np.diff(group[order])) + 1)
+    groups = [
+        _ready(work, tables if pieces < 2 else tables.take(columns), part[columns], inner[columns])
+        for columns in shares
+        if owner[columns[0]] == team.rank
+    ]
+    return groups, owner
 
 
 def _ready(work: _Work, tables: Tables, part: Ints, inner: Ints) -> _Group:

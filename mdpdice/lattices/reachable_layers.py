@@ -20,7 +20,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from mdpdice.backend import Run
+from mdpdice.backend import Alone, Run
 from mdpdice.errors import DeadEndError, GameError, MdpDiceError, RewardNotFiniteError, StateLimitError
 from mdpdice.lattices.grid_tables import GridTables, Tables
 from mdpdice.lattices.lattice import Lattice
@@ -158,11 +158,15 @@ def find_large_layers(lattice: Lattice, run: Run, *, max_bytes: int | None = Non
 
 def _find(lattice: Lattice, run: Run, limit: int, least: int = 0) -> Layers | None:
     program = compile_program(lattice)
-    _check_memory(program, limit, on_disk=run.checkpoint is not None)
+    _check_memory(program, limit, run)
     ranks = rank_points(lattice)
     if lattice.n_edges * lattice.size < least * (int(ranks.layer.max()) + 1):
         return None
-    found = _Spread(program, ranks, run, "found").run()
+    spread = _Spread(program, ranks, run, "found")
+    found = spread.run()
+    if spread.itself:
+        # Every process looks at all points then: the parts of a layer depend on the order in which they are found.
+        found = _Spread(program, attrs.evolve(ranks, strict=False), run, "found").run()
     if found is None:
         # What was inferred from a sample does not hold everywhere, so nothing is inferred.
         found = _Spread(program, rank_points(lattice, infer=False), run, "again").run()
@@ -170,10 +174,11 @@ def _find(lattice: Lattice, run: Run, limit: int, least: int = 0) -> Layers | No
     return found
 
 
-def _check_memory(program: Program, limit: int, on_disk: bool) -> None:
+def _check_memory(program: Program, limit: int, run: Run) -> None:
     size, entries, width = program.lattice.size, len(program.entries), program.lattice.point_type.itemsize
-    # Layer, order in it and place of every point, with room to sort; per entry a mark, two for the check, and a value.
-    needed = size * (36 + width + entries * (3 if on_disk else 11))
+    on_disk = run.checkpoint is not None or run.team.folder is not None
+    # Layer, order in it and place of every point, with room to sort; per entry a mark and two for the check; a value.
+    needed = size * ((36 + width + entries * 3) * run.team.local + entries * (0 if on_disk else 8))
     if needed > limit:
         msg = (
             f"the lattice has {size:,} points and {entries} core nodes whose values are stored: about "
@@ -194,11 +199,13 @@ class _Spread:
         self.tables = GridTables(lattice)
         self.progress = run
         self.series = series
-        self.reached = np.zeros((len(program.entries), lattice.size), dtype=np.bool_)
+        self.team = run.team if ranks.strict else Alone()
+        self.itself = self.back = False  # whether a layer turned out to lead to itself, or to an earlier one
+        self.reached = self.team.marks((len(program.entries), lattice.size))
         self.reached[0, lattice.start_point] = True
         self.place = np.full(lattice.size, -1, dtype=lattice.point_type)
         self.counts = np.zeros(2, dtype=np.int64)
-        self.spare = available_bytes() // KEPT_SHARE
+        self.spare = available_bytes() // KEPT_SHARE // run.team.local
         self.kept: dict[tuple[int, int], Tables] = {}
         self.ahead: Future[tuple[Ints, Tables]] | None = None
 
@@ -254,12 +261,13 @@ class _Spread:
         ranks = self.ranks
         order = np.argsort(ranks.layer, kind="stable")
         starts = np.searchsorted(ranks.layer[order], np.arange(int(ranks.layer.max()) + 2))
-        file = self.progress.checkpoint
+        file = None if self.progress.team.size > 1 else self.progress.checkpoint
         layers, begin = self._resumed(len(starts) - 1)
         with workers() as pool:
             for number in range(begin, len(starts) - 1):
-                self.progress.check()
                 points, after = np.split(order[starts[number] :], starts[number + 1 : number + 3] - starts[number])[:2]
+                self.team.merge(self.reached, points)
+                self.progress.check()
                 layer = self._layer(pool, number, points, after)
                 if layer is None:
                     return None
@@ -269,7 +277,11 @@ class _Spread:
                 self.progress.tell("explore", layers=number + 1, of=len(starts) - 1, states=states, edges=edges)
                 if file is not None and layers and file.due(1.0):
                     file.put(self.series, self._state(layers, number + 1))
-        states, edges = self.counts.tolist()
+        numbers = np.zeros((self.team.size, 4))
+        numbers[self.team.rank] = *self.counts, self.itself, self.back
+        states, edges, self.itself, self.back = self.team.joined(numbers).sum(axis=0).astype(int).tolist()
+        if self.itself or self.back:
+            return None
         return Layers(self.program, ranks, tuple(layers), self.reached, states, edges, self.tables, self.kept)
 
     def _state(self, layers: list[Layer], done: int) -> dict[str, NDArray[Any]]:
@@ -289,7 +301,7 @@ class _Spread:
     def _resumed(self, count: int) -> tuple[list[Layer], int]:
         """Layers that an earlier solve found, and how many it looked at; marks may be wrong, nothing else."""
         file, size = self.progress.checkpoint, self.lattice.size
-        state = None if file is None else file.state(self.series)
+        state = None if file is None or self.progress.team.size > 1 else file.state(self.series)
         if file is None or state is None:
             return [], 0
         with file.last(self.series).part(self.series):
@@ -319,12 +331,15 @@ class _Spread:
         if len(live) == 0:
             return Layer(number, live, None)
         if self.ranks.strict:
-            before = self.counts.copy()
-            pieces = [live[first:last] for first, last in slabs(self.lattice, len(live))]
+            before, (begin, end, _) = self.counts.copy(), self.team.share(len(live), number)
+            pieces = [live[begin + first : begin + last] for first, last in slabs(self.lattice, end - begin)]
             found = list(in_parallel(pool, self._piece, pieces))
-            if any(result is None for _, result in found):
+            back, itself = (any(result is sort for _, result in found) for sort in (None, True))
+            if self.team.size > 1:
+                self.back, self.itself = self.back or back, self.itself or itself
+            elif back:
                 return None
-            if not any(result for _, result in found):
+            if self.team.size > 1 or not itself:
                 for at, (tables, _) in enumerate(found):
                     self._keep(number, at, tables)
                 return Layer(number, live, None)

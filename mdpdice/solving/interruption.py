@@ -28,11 +28,13 @@ GRACE = 0.4
 class Interrupts:
     """What Ctrl-C does inside the ``with`` block; afterwards it does what it did before.
 
-    The first one sets `cancel`, and `arrived` says that there was one.
+    The first one sets `cancel`, and `arrived` says that there was one.  If it is to be `quiet`, it does no more:
+    several processes stop only where all of them look.
     """
 
-    def __init__(self, cancel: threading.Event) -> None:
+    def __init__(self, cancel: threading.Event, *, quiet: bool = False) -> None:
         self.cancel = cancel
+        self._quiet = quiet
         self.arrived = False
         self._installed = False
         self._raised = False
@@ -74,6 +76,8 @@ class Interrupts:
         self._restore()
         self.arrived = True
         self.cancel.set()
+        if self._quiet:
+            return
         if not self._patient:
             self._raised = True
             raise KeyboardInterrupt

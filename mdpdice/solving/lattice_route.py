@@ -142,9 +142,11 @@ def certified(layers: Layers, values: Floats, made: Provenance, run: Run, epsilo
 
     Values have the shape (entries, points of the grid), and are NaN where play cannot come.
     """
+    from mdpdice.certification.checking.lattice import Share
     from mdpdice.certification.lattice_verdict import certify_lattice  # numba: kept answers do without
 
-    verdict = certify_lattice(layers, values, epsilon, *_verified(layers, values, run))
+    share = None if run.team.size == 1 else Share(run.team.takes, run.team.joined)
+    verdict = certify_lattice(layers, values, epsilon, *_verified(layers, values, run), share)
     status = Status.UNCERTIFIED if verdict.reason else Status.CERTIFIED
     made = attrs.evolve(made, seconds=time.perf_counter() - started)
     table = GridValues(layers, values, verdict.widths, made.sense)
@@ -156,9 +158,10 @@ def _verified(layers: Layers, stored: Floats, run: Run) -> tuple[Callable[[], No
     from mdpdice.certification.checking.lattice import Found
 
     file = run.checkpoint
-    if file is None:
+    if file is not None:
+        file.flush()
+    if file is None or run.team.size > 1:
         return run.check, None
-    file.flush()
     count = int(layers.ranks.layer.max()) + 1
     found = Found(np.zeros((4, count)), np.ones(count))
     own, state = np.frombuffer(bytes.fromhex(values_digest(stored)), dtype=np.uint8), file.state("verified")

@@ -14,7 +14,7 @@ import attrs
 import numpy as np
 
 from mdpdice.answers.solution import Solution
-from mdpdice.backend import Candidate, Feature, Progress, Run, Solver, available_solvers, load_solver
+from mdpdice.backend import Alone, Candidate, Feature, Progress, Run, Solver, available_solvers, load_solver
 from mdpdice.certification.residual_bounds import is_large
 from mdpdice.certification.verdict import Verdict, certify, certify_exact
 from mdpdice.errors import NotConvergedError, PluginError, SolveInterrupted, StateLimitError, UnsupportedError
@@ -47,6 +47,7 @@ from mdpdice.solving.lattice_route import (
 from mdpdice.solving.problem import Problem, explored, library_version, lift, prepare
 from mdpdice.solving.proposal import check_candidate, propose
 from mdpdice.solving.stages import solve_stages
+from mdpdice.solving.team import Team
 from mdpdice.solving.threshold_search import SearchOfThresholds
 from mdpdice.solving.unfinished_lattice import unfinished
 
@@ -59,6 +60,8 @@ EXACT_SECONDS = 30.0
 """Seconds that it takes for that at most."""
 PARTIAL_SECONDS = 0.4
 """Time that is taken to find bounds for what a stopped solver leaves behind."""
+NOT_SHARED = "each process solved it alone: only what is solved on a lattice is shared"
+"""A note of an answer that several processes found on a network."""
 SETTLES = "; solver='exact' would settle it"
 """The end of the reason of an answer in floats that is not proved."""
 PARTIAL_UP_TO_EDGES = 3_000_000
@@ -82,6 +85,7 @@ def solve(
     max_states: int = 10_000_000,
     checkpoint: str | os.PathLike[str] | None = None,
     checkpoint_seconds: float = 60.0,
+    comm: Any = None,
 ) -> Solution:
     """Solve a game and prove how far the answer can be off.
 
@@ -125,6 +129,9 @@ def solve(
         numbers costs time, no more.  It stays until you delete it.
     checkpoint_seconds : float
         Largest number of seconds between two writes of a state.
+    comm : mpi4py.MPI.Comm, optional
+        The processes that share the layers of a lattice, as ``MPI.COMM_WORLD`` (``mdpdice[mpi]``); all of them make
+        the same call and get the same answer, to the bit that of one process.  A network every process solves alone.
 
     Returns
     -------
@@ -148,11 +155,14 @@ def solve(
     seconds = None if time_limit is None else size(time_limit, "time_limit")
     event = threading.Event() if cancel is None else cancel
     deadline = None if seconds is None else time.monotonic() + seconds
-    run = Run(min(1e-9, epsilon / 4), progress=progress, deadline=deadline, cancel=event, on_limit=on_limit)
-    file = None if checkpoint is None else Checkpoint(checkpoint, every)
-    run, way = attrs.evolve(run, checkpoint=file), None
+    team = Alone() if comm is None else Team(comm, None if checkpoint is None else os.fspath(checkpoint))
+    # Who writes and who tells is one process.
+    file = Checkpoint(checkpoint, every) if checkpoint is not None and team.rank == 0 else None
+    told = progress if team.rank == 0 else None
+    run = Run(min(1e-9, epsilon / 4), told, deadline, event, on_limit, file, team)
+    way = None
     try:
-        with file or contextlib.nullcontext(), Interrupts(event) as interrupts:
+        with team, file or contextlib.nullcontext(), Interrupts(event, quiet=comm is not None) as interrupts:
             way = plan(game, objective, sense=sense, solver=solver, horizon=horizon, max_states=max_states, run=run)
             found = way.solve(run, epsilon, interrupts)
     except SolveInterrupted as error:
@@ -170,6 +180,11 @@ def solve(
         resumed = sum(file.resumed.get(series, 0) for series in ("steps", "state"))
         details = {**found.details, "resumed_layers": resumed}
         found = attrs.evolve(found, provenance=attrs.evolve(found.provenance, details=details))
+    if comm is not None:
+        made, shared = found.provenance, isinstance(way, LatticePlan) and found.lattice is not None
+        notes = made.notes if shared or team.size == 1 else (*made.notes, NOT_SHARED)
+        made = attrs.evolve(made, notes=notes, details={**found.details, "ranks": team.size if shared else 1})
+        found = attrs.evolve(found, provenance=made)
     return attrs.evolve(found, game=game) if isinstance(game, Game) else found
 
 
@@ -303,10 +318,12 @@ class LatticePlan:
                     return found
             except NotConvergedError as error:
                 found = error
-            if file is None or not file.resumed:
+            resumed = run.team.handed(lambda: None if file is None or not file.resumed else np.zeros(0))
+            if resumed is None:
                 break
             # Numbers that were not true may have led astray.
-            file.forget()
+            if file is not None:
+                file.forget()
             layers = find_layers(layers.lattice, run)
         return _given(found) if self.written_out is None else self.written_out().solve(run, epsilon, interrupts)
 

@@ -45,7 +45,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import chain, pairwise
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import attrs
 import numpy as np
@@ -67,8 +67,11 @@ _Edge: TypeAlias = tuple[int, float, int, bool, int, int]
 _Found: TypeAlias = tuple[int, list[tuple[float, float, float, float]], bool, float | None]
 """Number of a layer, residuals of best and of stored choices, whether it reads itself, and how long plays stay."""
 
-PIECE = 8192
-"""Most points of a layer that is looked at in one piece."""
+PIECE, PIECES = 8192, 32
+"""Most points of a layer that is looked at in one piece, and pieces of one that has fewer than `PIECES` times as many.
+
+Whatever the number of threads and processes, room for rounding is found for the same pieces, so it has the same bits.
+"""
 BATCHES, BATCH = 16, 32768
 """Thin layers are checked in `BATCHES` batches or more, each of at most `BATCH` points with tables made at once."""
 GUESS, TRIES = 64.0, 4
@@ -129,8 +132,24 @@ class Found:
     done: int = 0  # points that were looked at, in the order of layers
 
 
+class Share(NamedTuple):
+    """How several processes look at layers together; all results but those of `joined` are about the own share.
+
+    ``takes(number, points)`` is the turn in which this process looks at the points of a job: 0 if it does not; in any
+    turn but the first not at how long plays stay.  ``joined(found)`` are the largest numbers that any process found,
+    NaN where one found that.
+    """
+
+    takes: Callable[[int, Ints], int]
+    joined: Callable[[Floats], Floats]
+
+
 def verify_lattice(
-    lattice: Lattice, claim: Claim, check: Callable[[], None] | None = None, found: Found | None = None
+    lattice: Lattice,
+    claim: Claim,
+    check: Callable[[], None] | None = None,
+    found: Found | None = None,
+    share: Share | None = None,
 ) -> Widths:
     """Find out how far the claimed values can be off.
 
@@ -144,6 +163,8 @@ def verify_lattice(
         Called now and then; it may raise to stop the work.
     found : Found, optional
         What is known of the same claim already; the rest is filled in.
+    share : Share, optional
+        How several processes do this together, for all of which the claim is the same.
     """
     count = int(claim.layer.max(initial=0)) + 1
     nothing = np.full(count, np.inf)
@@ -164,7 +185,7 @@ def verify_lattice(
     points = points[_sorted(-claim.inner[points])]
     points = points[_sorted(claim.layer[points])]
     found = Found(np.zeros((4, count)), np.ones(count)) if found is None else found
-    core.look(points, np.searchsorted(claim.layer[points], np.arange(count + 1)), check, found)
+    core.look(points, np.searchsorted(claim.layer[points], np.arange(count + 1)), check, found, share)
     optimal, policy = nothing.copy(), nothing.copy()
     best = follow = 0.0
     for number in range(count - 1, -1, -1):
@@ -235,16 +256,21 @@ class _Core:
         place = np.empty(lattice.size, dtype=lattice.point_type)
         return cls(lattice, claim, GridTables(lattice), core, ports, pairs, place)
 
-    def look(self, points: Ints, ends: Ints, check: Callable[[], None] | None, so_far: Found) -> None:
+    def look(
+        self, points: Ints, ends: Ints, check: Callable[[], None] | None, so_far: Found, share: Share | None
+    ) -> None:
         """Find out by how much the error of each layer exceeds that of the later ones.
 
         Layer ``i`` has the points ``ends[i] .. ends[i + 1] - 1``, in the order in which passes take them.
         """
         # Layers are looked at side by side, since no check of one needs the result of another.
         off, (room, slack), longest = so_far.off[:2], so_far.off[2:], so_far.longest
-        jobs = [job for job in _jobs(ends) if job[1][-1] > so_far.done]
+        share = Share(lambda *_: 1, lambda found: found) if share is None else share
+        jobs = [(share.takes(at, points[job[1][0] : job[1][-1]]), job) for at, job in enumerate(_jobs(ends))]
+        jobs = [(turn, job) for turn, job in jobs if turn and job[1][-1] > so_far.done]
         with ThreadPoolExecutor(_workers()) as pool:
-            for job, batch in zip(jobs, pool.map(self._look, ((points, job) for job in jobs)), strict=True):
+            looks = pool.map(self._look, ((points, job, turn > 1) for turn, job in jobs))
+            for (_, job), batch in zip(jobs, looks, strict=True):
                 for number, residuals, itself, steps in batch:
                     for at, result in enumerate(residuals):
                         off[at, number] = max(off[at, number], result[0])
@@ -255,12 +281,17 @@ class _Core:
                 so_far.done = int(job[1][-1])
                 if check is not None:
                     check()
-            cyclic = np.flatnonzero(np.isnan(longest)).tolist()
-            turns = [points[ends[number] : ends[number + 1]] for number in cyclic]
-            for number, steps in zip(cyclic, pool.map(self._longest_of, turns), strict=True):
-                longest[number] = steps
+            told = share.joined(np.vstack((so_far.off, longest)))
+            so_far.off[:], longest[:] = told[:4], told[4]
+            cyclic = np.flatnonzero(np.isnan(longest))
+            turns = [points[ends[number] : ends[number + 1]] for number in cyclic.tolist()]
+            mine = [at for at, turn in enumerate(turns) if share.takes(at, turn) == 1]
+            longest[np.delete(cyclic, mine)] = 0.0
+            for at, steps in zip(mine, pool.map(self._longest_of, (turns[at] for at in mine)), strict=True):
+                longest[cyclic[at]] = steps
                 if check is not None:
                     check()
+            longest[:] = share.joined(longest)
         longest = longest * (1.0 + 1e-9)
         # Nobody who decides by rounded numbers loses more than the slack; stored choices are looked at as they are.
         # Where plays may go on for ever nothing is proved, however small the residual (0 times inf is no number).
@@ -270,9 +301,9 @@ class _Core:
         stored = self.claim.choices is not None
         self.policy[:] = np.where(endless, np.inf, (off[1] + room) * finite).tolist() if stored else self.optimal
 
-    def _look(self, job: tuple[Ints, _Job]) -> list[_Found]:
+    def _look(self, job: tuple[Ints, _Job, bool]) -> list[_Found]:
         """Residuals of some layers or of a piece of one, and how long plays stay in those that are whole."""
-        every, (numbers, bounds, whole) = job
+        every, (numbers, bounds, whole), again = job
         points = every[bounds[0] : bounds[-1]]
         tables = self._tables(points)
         cuts = np.searchsorted(tables[1], bounds - bounds[0])
@@ -293,7 +324,7 @@ class _Core:
                 # The policy is that of the stored choices.
                 arguments = self._arguments(here, following=True)
                 residuals.append(_residuals(arguments, *words))
-            itself = any(result[3] for result in residuals)
+            itself = not again and any(result[3] for result in residuals)
             steps, shape = self._longest(arguments, words, shape) if itself and whole else (None, shape)
             found.append((number, residuals, itself, steps))
         return found
@@ -372,7 +403,7 @@ def _jobs(ends: Ints) -> Iterator[_Job]:
             last += 1
         length = int(ends[last] - ends[first])
         if length > max(PIECE, size):
-            step = max(kernels.LANES, min(PIECE, -(-length // _workers())))
+            step = min(PIECE, max(8 * kernels.LANES, -(-length // PIECES // kernels.LANES) * kernels.LANES))
             for begin in range(int(ends[first]), int(ends[last]), step):
                 yield [first], np.array([begin, min(begin + step, int(ends[last]))]), False
         elif length:
