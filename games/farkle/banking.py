@@ -56,8 +56,7 @@ def banking_bound(book: MenuBook) -> BankingBound:
     """Return the bound for the dice of a book (see the module's text)."""
     rolls = _reachable(book)
     sure = {dice: found for dice, found in rolls.items() if not found.bust}
-    safe = _safe(sure)
-    if safe:
+    if safe := _safe(sure):
         return BankingBound(None, next(iter(safe)), frozenset(sure))
     gains = _sure_gains(sure)
     best = functools.partial(_best, gains=gains)

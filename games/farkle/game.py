@@ -85,8 +85,7 @@ def read_dice(dice: int | str | Die | Iterable[str | Die]) -> tuple[Die, ...]:
 
 
 def _flag(flag: bool | str) -> bool:
-    text = str(flag).strip().casefold()
-    if text not in ("true", "false"):
+    if (text := str(flag).strip().casefold()) not in ("true", "false"):
         raise GameError(f"{flag!r} is neither true nor false", value=flag)
     return text == "true"
 
@@ -169,8 +168,7 @@ class KcdFarkle(Game[State, Action]):
         """Points at which a turn ends."""
         if self.cap is not None:
             return self.cap
-        bound = self.banking_bound.points
-        if bound is None:
+        if (bound := self.banking_bound.points) is None:
             raise GameError(f"{self.endless}; give a cap", value=self.cap)
         return math.ceil(bound)
 

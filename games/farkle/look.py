@@ -290,8 +290,7 @@ class RaceLook(_Table, of=FarkleRace):
 
 def _words_for(turn: KcdFarkle, dice: DiceLeft) -> str:
     book = turn.book
-    counts = book.counts(dice)
-    if counts == book.full:
+    if (counts := book.counts(dice)) == book.full:
         return {1: "the die", 2: "both dice"}.get(sum(counts), f"all {_COUNTS[sum(counts)]}")
     if len(counts) == 1:
         return _COUNTS[counts[0]]
@@ -308,8 +307,7 @@ def _selections(turn: KcdFarkle, roll: Rolled) -> Mapping[tuple[int, DiceLeft], 
     everywhere = range(len(symbols))
     found: dict[tuple[int, DiceLeft], list[tuple[int, ...]]] = {}
     for places in chain.from_iterable(combinations(everywhere, size) for size in range(1, len(symbols) + 1)):
-        points = turn.rules.score([symbols[at] for at in places])
-        if points:
+        if points := turn.rules.score([symbols[at] for at in places]):
             rest = [which[at] for at in everywhere if at not in places]
             left = tuple(rest.count(kind) for kind in range(len(shown)))
             found.setdefault((points, book.left(left if any(left) else book.full)), []).append(places)

@@ -167,8 +167,7 @@ class MenuBook:
 
     def example(self, menu: Menu) -> Symbols:
         """Return a roll that offers a menu; an UnknownStateError if none of these dice does."""
-        found = self._examples.get(menu)
-        if found is None:
+        if (found := self._examples.get(menu)) is None:
             raise UnknownStateError(f"no roll of these dice offers {menu!r}", value=menu)
         return found
 

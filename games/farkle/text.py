@@ -35,8 +35,7 @@ FORM = "roll=1,1,5 points=300 (with several kinds of dice: roll=1@Odd die,5@Luck
 def show_state(book: MenuBook, state: State, points: int) -> str:
     """Return the text of a state with some points at risk."""
     if isinstance(state, Ready):
-        counts = book.counts(state.dice)
-        if len(counts) == 1:
+        if len(counts := book.counts(state.dice)) == 1:
             return f"dice={counts[0]} points={points}"
         names = Counter(dict(zip(map(book.name, book.kinds), counts, strict=True)))
         return f"dice={','.join(names.elements())} points={points}"
@@ -117,8 +116,7 @@ def _check_counts(book: MenuBook, counts: tuple[int, ...], text: str) -> None:
 
 
 def _kind(book: MenuBook, name: str, text: str) -> Die:
-    found = matching(book.kinds, name)
-    if len(found) != 1:
+    if len(found := matching(book.kinds, name)) != 1:
         what = "not a" if not found else "more than one"
         raise UnknownStateError(f"{name!r} is {what} die of this game: {_names(book)}", value=text)
     return found[0]

@@ -51,8 +51,7 @@ def read_state(game: Konijnenhokken, text: str) -> State:
         raise UnknownStateError(f"roll={values['roll']}: dice show 1 to 6", value=text)
     if len(faces) != left:
         raise UnknownStateError(f"the roll has {len(faces)} dice; there are {left} left to roll", value=text)
-    offered = offer(faces, field.c, defective=game.defective)
-    if offered is None:
+    if (offered := offer(faces, field.c, defective=game.defective)) is None:
         lost = f"the roll {values['roll']} shows no rabbit, so the turn is lost and there is no choice"
         raise UnknownStateError(lost, value=text)
     return Rolled(*field, *offered)
@@ -64,8 +63,7 @@ def _dice_left(game: Konijnenhokken, field: Field, text: str) -> int:
         raise UnknownStateError(f"c={c}: there are {LAST_CAGE - 1} cages", value=text)
     if c and not r1 + r2:
         raise UnknownStateError(f"c={c}: no cage is taken without a rabbit", value=text)
-    left = game.dice - r1 - r2 - c
-    if left < 0:
+    if (left := game.dice - r1 - r2 - c) < 0:
         raise UnknownStateError(f"{r1 + r2 + c} dice are taken; a run has {game.dice}", value=text)
     if not left:
         raise UnknownStateError(f"that run is complete; write t={t + run_points(r1, r2, c)}", value=text)

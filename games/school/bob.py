@@ -91,8 +91,7 @@ def bob(rules: Rules, combinations: Iterable[str], dice: Iterable[int], rerolls_
         for (again, _), profit in zip(rerolls(roll), mine, strict=True):
             found[again] = Fraction(int(profit), over * table.total**rerolls_left)
     for name in names:
-        points = rules.score(name, roll)
-        if points is None:
+        if (points := rules.score(name, roll)) is None:
             found[CrossOut(name)] = -average[name]
         else:
             found[Score(name)] = points * multiplier(name, rerolls_left) - average[name]

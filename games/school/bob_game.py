@@ -89,8 +89,7 @@ class BobGame(Rules, Game[State, Never]):
     def action(self, names: Open, dice: Dice, rerolls_left: int) -> Action:
         """Look up what Bob does with a roll in ascending order; `mdpdice.games.school.bob.bob` computes the same."""
         turns, roll = self.turns, ROLLS.index(dice)
-        what = int(turns.choice[turns.place[names], rerolls_left, roll])
-        if what < 0:
+        if (what := int(turns.choice[turns.place[names], rerolls_left, roll])) < 0:
             return next(again for again, held in rerolls(dice) if held == HELD[-1 - what])
         name = COMBINATIONS[what]
         return Score(name) if self.score(name, dice) is not None else CrossOut(name)

@@ -60,8 +60,7 @@ class SchoolCombination(Rules, Game[State, Action]):
         if isinstance(state, Held):
             return roll(rolled(state.dice), lambda dice: go(Rolled(dice, state.rerolls)))
         options: list[tuple[Action, Edge[State]]] = []
-        points = self.score(self.combination, state.dice)
-        if points is not None:
+        if (points := self.score(self.combination, state.dice)) is not None:
             options.append((Score(self.combination), end(points * multiplier(self.combination, state.rerolls))))
         if not self.combination.startswith("grade-"):
             options.append((CrossOut(self.combination), end()))

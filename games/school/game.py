@@ -28,8 +28,7 @@ FREE = 3
 
 
 def _some_open(names: Any) -> tuple[str, ...]:
-    found = opened(names)
-    if not found:
+    if not (found := opened(names)):
         raise GameError("open names no combination; a game has one turn at least", value=names)
     return found
 
@@ -98,8 +97,7 @@ class _Endings:
     def of(self, state: Rolled) -> Iterator[tuple[Action, Option[State]]]:
         """Score, or cross out, in the order of the combinations."""
         game = self.game
-        points = self.points.get(state.dice)
-        if points is None:
+        if (points := self.points.get(state.dice)) is None:
             points = self.points[state.dice] = [game.score(name, state.dice) for name in game.open]
         for box, name in enumerate(game.open):
             if (scored := points[box]) is not None:
@@ -109,8 +107,7 @@ class _Endings:
 
     def _option(self, box: int, paid: int | None) -> tuple[Action, Option[State]]:
         """Score in a box, or with None cross it out."""
-        found = self.made.get((box, paid))
-        if found is None:
+        if (found := self.made.get((box, paid))) is None:
             game = self.game
             name = game.open[box]
             action = CrossOut(name) if paid is None else Score(name)

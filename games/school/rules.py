@@ -183,8 +183,7 @@ def _score(rules: Rules, combination: str, roll: tuple[int, ...]) -> int | None:
 
 
 def _two_pairs(rules: Rules, shown: Counter[int]) -> int | None:
-    pairs = [face for face, count in shown.items() if count >= 2]
-    if len(pairs) == 2:
+    if len(pairs := [face for face, count in shown.items() if count >= 2]) == 2:
         return 2 * sum(pairs)
     alone = [face for face, count in shown.items() if count >= 4]
     most = {"exactly-four": 4, "four-or-five": 5, "strict": 0}[rules.two_pairs]

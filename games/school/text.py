@@ -55,8 +55,7 @@ def read_turn(text: str) -> Held | Rolled:
 
 def split_open(text: str) -> tuple[str, str]:
     """Return the value of ``open=``, which is there once, and the rest of a text."""
-    found = _OPEN.findall(text)
-    if len(found) != 1:
+    if len(found := _OPEN.findall(text)) != 1:
         form = f"open=grade-6,pair,trash (or open=all), then {_FORM}"
         raise UnknownStateError(f"{text!r} is not a state; write {form}", value=text)
     return found[0], _OPEN.sub("", text).strip()

@@ -21,16 +21,16 @@ def bound(staying: Any, policy: Ints, bias: Floats, check: Callable[[], None]) -
     nothing, claims = np.full(staying.count, np.inf), []
     follows = net.kind[net.source] == Kind.CHANCE
     follows[policy[net.decides]] = True
-    wait = _wait(net, counted, check)
+    wait = _wait(net, counted, staying.rank, check)
     between, visited = (component >= 0) & ~counted, (component >= 0) & counted
     for sign, edges in ((1.0, np.ones(net.n_edges, dtype=bool)), (-1.0, follows)):
-        pad, moved, beyond = 4 * ULP * float(np.abs(bias).max()), bias, ahead(net, edges, bias, sign)
-        pad = max(pad, 2 * float(beyond[between].max(initial=0.0)))
+        pad, moved = 2 * ULP * float(np.abs(bias).max()), bias
         for _ in range(PADDINGS):
+            beyond = ahead(net, edges, moved, sign)
             if (beyond[between] <= 0).all():
                 break
+            pad = 2 * max(pad, float(beyond[between].max()))
             moved = bias + sign * pad * wait
-            beyond, pad = ahead(net, edges, moved, sign), 2 * pad
         gain = np.full(staying.count, -np.inf)
         np.maximum.at(gain, component[visited], beyond[visited])
         claims.append((sign * gain, moved))
@@ -38,11 +38,11 @@ def bound(staying: Any, policy: Ints, bias: Floats, check: Callable[[], None]) -
     return (-nothing, nothing, reason) if reason else (claims[1][0], claims[0][0], "")
 
 
-def _wait(net: Network, counted: Bools, check: Callable[[], None]) -> Floats:
+def _wait(net: Network, counted: Bools, rank: Ints, check: Callable[[], None]) -> Floats:
     """Return ``w >= 1 + P w`` at nodes where nothing is counted, 0 elsewhere."""
     chance, source, dst = net.kind == Kind.CHANCE, net.source, net.dst
     means, options = ~counted[source] & chance[source], ~counted[source] & ~chance[source]
-    wait, moves = np.zeros(net.n_nodes), ~counted & (net.kind != Kind.END)
+    wait, moves = rank * 1.0, ~counted & (net.kind != Kind.END)
     for _ in range(WAITS):
         check()
         after = moves + np.bincount(source[means], net.weight[means] * wait[dst[means]], minlength=net.n_nodes)

@@ -133,8 +133,7 @@ class Case(NamedTuple):
         **more: Any,
     ) -> mdpdice.Solution:
         """Return the kept answer (see `kept`), or make and keep one: by `make`, else by `solve` with `more`."""
-        found = self.kept(solver, network=network)
-        if found is None:
+        if (found := self.kept(solver, network=network)) is None:
             found = self.solve(solver, **more) if make is None else make()
             self.keep(found, solver, network=network)
         return found

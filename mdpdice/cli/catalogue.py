@@ -91,8 +91,7 @@ def _import_file(path: Path) -> ModuleType:
         raise click.UsageError(f"{path} cannot be imported")
     module = importlib.util.module_from_spec(spec)
     # The file may import its neighbours, as it may when Python runs it; last, so that none hides a library.
-    folder = str(path.resolve().parent)
-    if folder not in sys.path:
+    if (folder := str(path.resolve().parent)) not in sys.path:
         sys.path.append(folder)
     sys.modules[name] = module  # annotations are looked up there
     try:

@@ -126,8 +126,7 @@ def _interrupted(error: BaseException) -> str:
     text = "Out of time." if "time_limit" in limits() and not limits()["time_limit"] else "Interrupted."
     if partial is not None:
         text += f" The value lies in [{partial.lower():.6g}, {partial.upper():.6g}]."
-    checkpoint = getattr(error, "checkpoint", None)
-    if checkpoint is not None:
+    if (checkpoint := getattr(error, "checkpoint", None)) is not None:
         text += f" {checkpoint} holds what was done; the same call goes on from there."
     return text
 
@@ -160,8 +159,7 @@ class _GameCommand(click.Command):
                     formatter.write_paragraph()
                 known = parameters_of(found)
                 keys = (one.key if one.reader.unreadable else f"-p {one.key}=" for one in known)
-                rows = [(key, one.describe()) for key, one in zip(keys, known, strict=True)]
-                if rows:
+                if rows := [(key, one.describe()) for key, one in zip(keys, known, strict=True)]:
                     formatter.write_dl(rows)
                 else:
                     formatter.write_text("none")

@@ -82,8 +82,7 @@ def build_game(name: str, found: Found, pairs: Sequence[str]) -> tuple[Game[Any,
     known = {parameter.key: parameter for parameter in parameters_of(found)}
     texts = _split(name, found, known, pairs)
     values = {key: _read(known[key], text) for key, text in texts.items()}
-    lacking = [key for key, parameter in known.items() if parameter.required and key not in values]
-    if lacking:
+    if lacking := [key for key, parameter in known.items() if parameter.required and key not in values]:
         wanted = " and ".join(f"-p {key}=..." for key in lacking)
         raise click.UsageError(f"{name} needs {wanted}; {_help(name)}")
     game = _call(name, found, texts, values) if isinstance(found, type) else found
@@ -269,8 +268,7 @@ def _readers(kinds: Sequence[Any]) -> list[Reader] | None:
 def _union(kinds: Sequence[Any]) -> Reader | None:
     # A text is anything, and a float may be an int, so they are tried last.
     late = {float: 1, str: 2}
-    known = _readers(sorted(kinds, key=lambda kind: late.get(kind, 0)))
-    if known is None:
+    if (known := _readers(sorted(kinds, key=lambda kind: late.get(kind, 0)))) is None:
         return None
 
     def read(text: str) -> Any:
@@ -284,8 +282,7 @@ def _union(kinds: Sequence[Any]) -> Reader | None:
 
 def _tuple(kinds: Sequence[Any]) -> Reader | None:
     many = len(kinds) == 2 and kinds[1] is Ellipsis
-    known = _readers(kinds[:1] if many else kinds)
-    if known is None:
+    if (known := _readers(kinds[:1] if many else kinds)) is None:
         return None
 
     def read(text: str) -> tuple[Any, ...]:

@@ -96,8 +96,7 @@ def _start(text: str) -> dict[int, Fraction]:
 
 
 def _objective(read: Any, reach: str | None, until: str | None, sense: Any) -> mdpdice.Objective:
-    label = reach or until
-    if label is None:
+    if (label := reach or until) is None:
         return mdpdice.Total(sense)
     if not hasattr(read, "labelled"):
         raise click.UsageError("this format has no labels")

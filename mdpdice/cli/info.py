@@ -62,8 +62,7 @@ def _data(case: Case, max_states: int, *, explores: bool) -> dict[str, Any]:
         data["bound"] = {"nodes": nodes, "edges": edges, "bytes": size}
     if explores:
         try:
-            layers = large(case, lattice)
-            if layers is not None:
+            if (layers := large(case, lattice)) is not None:
                 told = {"states": layers.states, "edges": layers.edges, "layers": len(layers.layers)}
                 data |= {**told, "solvers": [LAYER_SWEEPS]}
             else:

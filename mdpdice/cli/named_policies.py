@@ -171,8 +171,7 @@ def _on_network(
     """Return the network of a game under its horizon and objective, and what gives the optimal policy there."""
     # Rewards that differ stay apart, so that the distribution of totals is right.
     network = kept.network if kept else mdpdice.explore(case.game, progress=case.progress, max_states=most)
-    averaged = network.averaged
-    if averaged:
+    if averaged := network.averaged:
         network = mdpdice.explore(case.game, merge=False, progress=case.progress, max_states=most)
     refuse_valueless(case.objective)
     whole, network = case.under(network)

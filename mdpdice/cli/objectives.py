@@ -56,8 +56,7 @@ def read_objective(
     it, and states are read by `read_state`.
     """
     name, colon, value = (part.strip() for part in (text or "total").partition(":"))
-    kind = name.lower().replace("_", "-")
-    if kind not in FORMS:
+    if (kind := name.lower().replace("_", "-")) not in FORMS:
         known = f"{did_you_mean(kind, FORMS)}write {', '.join(FORMS.values())}"
         raise click.UsageError(f"--objective {text}: {known}")
     if bool(colon and value) == (kind == "total") and (colon or kind != "average"):

@@ -51,6 +51,9 @@ class _Desk:
         # A solver that takes the game itself has no network to draw.
         solver_of(solver)
         self.whole, self.from_kept = kind in _WHOLE, kind != "convergence"
+        # A policy in a file may be one of the whole network, where that can be written out.
+        files = (name for name in (wishes.chosen, wishes.against) if name is not None and Path(name).is_file())
+        self.flat = self.whole or any(files)
         self._solution: mdpdice.Solution | None = None
         self._explored: mdpdice.Network | None = None
 
@@ -58,11 +61,11 @@ class _Desk:
     def network(self) -> mdpdice.Network:
         """The network of the game; of one whose grid is too large for that, the states that are drawn."""
         case, solver, lattice = self.case, self.solver, None
-        solved = case.kept(solver, network=True) if self.from_kept else None
+        solved = case.kept(solver, network=self.flat) if self.from_kept else None
         if self.whole and solved is not None and solved.lattice is not None:
             solved = None
         if solved is None and not self.whole and solver == "auto":
-            lattice, large = compiled(case, case.objective)
+            lattice, large = compiled(case, case.objective, flat=self.flat)
             if lattice is not None and large is not None:
                 solved = case.answer(solver, lambda: case.solve(solver, lattice))
         if solved is not None:

@@ -67,7 +67,7 @@ def policy(case: Case, **options: Any) -> Answer:
         solution = case.answer(
             asked.solver,
             lambda: case.solve(asked.solver, _written_out(case, asked)),
-            network=not (asked.rows or asked.where or _saves_only(asked)),
+            network=_wants_network(case, asked),
         )
         tables = [] if _saves_only(asked) and solution.lattice is not None else _tables(case, solution, asked)
         if asked.save is not None:
@@ -136,19 +136,23 @@ def _write(asked: SimpleNamespace, tables: list[mdpdice.Table], title: str, abou
 
 def _written_out(case: Case, asked: SimpleNamespace) -> mdpdice.Network | None:
     """Return the network of a game that `solve` keeps on its lattice, for lists of all decisions; else None."""
-    if solver_of(asked.solver) != "auto" or ((asked.rows or asked.where) and not asked.save):
+    if solver_of(asked.solver) != "auto" or not _wants_network(case, asked):
         return None
     lattice, layers = compiled(case, case.objective)
     if lattice is None:
         return None
     if layers is None:
         return mdpdice.explore(case.game, progress=case.progress, lattice=lattice, max_states=most_states())
-    if _wants_network(case, asked) and not _saves_only(asked):
+    if _lists_all(case, asked) and not _saves_only(asked):
         raise _too_many(case, layers.states)
     return None
 
 
 def _wants_network(case: Case, asked: SimpleNamespace) -> bool:
+    return asked.save is not None or _lists_all(case, asked)
+
+
+def _lists_all(case: Case, asked: SimpleNamespace) -> bool:
     """Whether all decisions are to be listed, as they are where the game has no tables of its own of an answer."""
     from mdpdice.looks import Look
 
@@ -186,10 +190,14 @@ def _data(table: mdpdice.Table) -> dict[str, Any]:
 
 def _tables(case: Case, solution: mdpdice.Solution, asked: SimpleNamespace) -> list[mdpdice.Table]:
     from mdpdice.policies.cards import decision_table, pivot
+    from mdpdice.solving.lattice_route import FALL_BACK_UP_TO_EDGES
 
-    name, look = asked.table, case.look
+    name, look, whole = asked.table, case.look, solution
+    if solution.lattice is not None and solution.n_edges <= FALL_BACK_UP_TO_EDGES:
+        # Tables of a game may list states.
+        whole = solution.excerpt(max_states=most_states())
     # The tables of a game are about its total.
-    own = look.tables(solution) if solution.proved and name != DECISIONS and case.objective is None else []
+    own = look.tables(whole) if solution.proved and name != DECISIONS and case.objective is None else []
     if name is None and own:
         return own
     if name in (None, DECISIONS):

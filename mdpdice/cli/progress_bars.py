@@ -37,8 +37,7 @@ class ProgressBars:
         """Show the numbers of a phase; what has run into the time limit of the command is stopped."""
         if phase == "bounds" and not self._widest:
             self._widest = float(numbers["width"])
-        now = time.monotonic()
-        if now > self._deadline:
+        if (now := time.monotonic()) > self._deadline:
             raise SolveInterrupted("the command ran into its time limit")
         if now < self._next:
             return
@@ -102,8 +101,7 @@ def share_of(phase: str, numbers: Mapping[str, float], widest: float) -> _Share:
         digits = math.log10(max(widest, wanted) / wanted)
         done = digits - math.log10(max(width, wanted) / wanted)
         return _Share(done, digits or None, True, {"width": numbers["width"], "wanted": wanted})
-    total = numbers.get("of", numbers.get("total"))
-    if total:
+    if total := numbers.get("of", numbers.get("total")):
         first = next(iter(numbers))
         return _Share(numbers[first], total, True, _without(numbers, "of", "total"))
     return _Share(0.0, None, False, numbers)

@@ -149,8 +149,7 @@ def _pictures(case: Case, solution: mdpdice.Solution) -> Iterable[str]:
     if case.objective is None and case.horizon is None and (found := case.look.thresholds()):
         drawn["thresholds"] = lambda: plots.threshold_bars(found)
     if solution.lattice is None and solution.n_states <= 300_000:
-        names = coordinate_names(solution.network)[:2]
-        if len(names) == 2:
+        if len(names := coordinate_names(solution.network)[:2]) == 2:
             drawn["values"] = lambda: plots.value_map(solution, *names)
         elif names:
             drawn["values"] = lambda: plots.value_curve(solution, *names, actions=True)

@@ -24,8 +24,7 @@ def compare_values(first: Solution, second: Solution) -> list[str]:
     finite = np.isfinite(one.values) & np.isfinite(other.values)
     # Written so that NaN disagrees.
     meet = (one.lowers <= other.uppers) & (other.lowers <= one.uppers)
-    wrong = ~np.where(finite, meet, one.values == other.values)
-    if not wrong.any():
+    if not (wrong := ~np.where(finite, meet, one.values == other.values)).any():
         return []
     at = tuple(int(i) for i in np.argwhere(wrong)[0])
     state = first.network.describe(at[-1])
@@ -99,8 +98,7 @@ def compare_actions(judged: Solution, only: Bools, judge: Solution, possible: Bo
             f"{judged.solver} chooses {action!r} in {state!r}, which is not optimal by the bounds of {judge.solver} "
             f"({int(wrong.sum()):,} such decisions)"
         )
-    against = only & ~possible
-    if against.any():
+    if (against := only & ~possible).any():
         edge = int(np.argwhere(against)[0][-1])
         text.append(
             f"by the bounds of {judged.solver} {net.action_of(edge)!r} is the only choice in "

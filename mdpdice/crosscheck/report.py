@@ -82,8 +82,7 @@ class Report:
         rows = [["solver", "status", "value", "lower", "upper", "width", "seconds"]]
         notes = []
         for entry in self.entries:
-            found = entry.solution
-            if found is None:
+            if (found := entry.solution) is None:
                 rows.append([entry.solver, entry.outcome, *[""] * 5])
                 notes.append(f"{entry.solver}: {entry.message}")
                 continue
@@ -109,8 +108,7 @@ class Report:
         for entry in self.entries:
             data: dict[str, Any] = {name: getattr(entry, name) for name in ("solver", "outcome", "message")}
             data["asked"] = list(entry.asked)
-            found = entry.solution
-            if found is not None:
+            if (found := entry.solution) is not None:
                 data |= {"status": found.status.value, "reason": found.reason}
                 numbers = {"value": found.estimate(), "lower": found.lower(), "upper": found.upper()}
                 # JSON knows no infinity; its name is read back by `float`.
@@ -129,8 +127,7 @@ class Report:
         columns = ("solver", "status", "value", "lower", "upper", "width")
         rows: list[tuple[object, ...]] = []
         for entry in self.entries:
-            found = entry.solution
-            if found is None:
+            if (found := entry.solution) is None:
                 rows.append((entry.solver, entry.outcome, *[""] * 4))
             else:
                 numbers = map(float, (found.estimate(), found.lower(), found.upper()))
@@ -222,8 +219,7 @@ def _floors(at_least: Mapping[str, int] | None) -> dict[str, int]:
         raise GameError(f"at_least={at_least!r}: it says how much of what, as in {{'independent': 3}}", value=at_least)
     wanted = {name: count(floor, f"at_least[{name!r}]") for name, floor in (at_least or {}).items()}
     floors = {"independent": 2} | wanted
-    unknown = sorted(set(floors) - set(COUNTERS))
-    if unknown:
+    if unknown := sorted(set(floors) - set(COUNTERS)):
         raise GameError(f"at_least[{unknown[0]!r}] is not counted; what is: {', '.join(COUNTERS)}", value=unknown[0])
     # Agreement needs two, whatever is asked for.
     return floors | {"independent": max(2, floors["independent"])}

@@ -15,6 +15,7 @@ over the values of the counters (`mdpdice.lattices.lattice`, `mdpdice.exploratio
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable
 from itertools import compress
 from typing import Any, TypeVar
@@ -222,15 +223,16 @@ class _FlatTraversal(Traversal[Network]):
         """Targets, integer weights and non-zero rewards of a chance node, merged."""
         if node.dist.defect:
             self._record_defect(node.dist.defect)
-        if not self.merge or node.reward != 0:
+        if not self.merge:
             return self._general_lottery(node)
         row: dict[int, int] = {}
+        paid: dict[int, Any] = {}
         get, number = row.get, self.index.setdefault
-        as_it_is, states = self.canonical is None, self.states
+        as_it_is, states, free = self.canonical is None, self.states, node.reward == 0
         for weight, edge in zip(node.dist.weights, node.edges, strict=True):
             kind = type(edge)
             if kind is Go:
-                if edge.reward != 0 or edge.updates:  # type: ignore[attr-defined]
+                if edge.updates:  # type: ignore[attr-defined]
                     return self._general_lottery(node)
                 state = edge.state  # type: ignore[attr-defined]
                 if as_it_is:
@@ -244,12 +246,26 @@ class _FlatTraversal(Traversal[Network]):
                     key = self._target(state)
             elif kind is End:
                 key = self._end(edge.payoff)  # type: ignore[attr-defined]
-            elif kind is PassTo and edge.reward == 0:  # type: ignore[attr-defined]
+            elif kind is PassTo:
                 key = self._edge(edge)
             else:
                 return self._general_lottery(node)
-            row[key] = get(key, 0) + weight
-        return list(row), list(row.values()), None
+            reward = 0 if kind is End else edge.reward  # type: ignore[attr-defined]
+            if not free:
+                if reward != 0:
+                    return self._general_lottery(node)
+                reward = node.reward
+            before = get(key, 0)
+            if before and paid.get(key, 0) != reward:
+                return self._general_lottery(node)
+            row[key] = before + weight
+            if reward != 0:
+                paid[key] = reward
+        if not paid:
+            return list(row), list(row.values()), None
+        divisor = math.gcd(*row.values()) if len(row) < len(node.edges) else 1
+        rewards = {at: finite_number(paid[key], "reward") for at, key in enumerate(row) if key in paid}
+        return list(row), [weight // divisor for weight in row.values()], rewards
 
     def _edge(self, edge: Any) -> int:
         """Target of an edge that is neither a chance node nor a guard, and changes no counters."""

@@ -194,9 +194,8 @@ def from_pymdptoolbox(P: Any, R: Any, discount: Any = 1, *, start: Start = 0, to
             raise errors.GameError(msg)
     by_state = np.arange(n * count).reshape(count, n).T.ravel()
     stacked = csr_array(vstack(matrices, format="csr"))[by_state]
-    return _network(
-        np.repeat(np.arange(n), count), stacked, rewards.ravel(), discount, start=start, tolerance=tolerance
-    )
+    states = np.repeat(np.arange(n), count)
+    return _network(states, stacked, rewards.ravel(), discount, start=start, tolerance=tolerance)
 
 
 def from_quantecon(
@@ -252,20 +251,17 @@ def from_quantecon(
                 f"s_indices has {states.min()} to {states.max()}, a_indices {actions.min()} and more; there are {n} "
                 "states, and both are numbered from 0"
             )
-    unclear = np.flatnonzero(np.isnan(reward))
-    if len(unclear):
+    if len(unclear := np.flatnonzero(np.isnan(reward))):
         state, action = int(states[unclear[0]]), int(actions[unclear[0]])
         msg = "a reward is nan; what is not allowed has -inf"
         raise errors.RewardNotFiniteError(msg, state=state, action=action, value=math.nan)
     at = np.lexsort((actions, states))
     at = at[reward[at] > -np.inf]
     states, actions = states[at], actions[at]
-    twice = np.flatnonzero((np.diff(states) == 0) & (np.diff(actions) == 0))
-    if len(twice):
+    if len(twice := np.flatnonzero((np.diff(states) == 0) & (np.diff(actions) == 0))):
         msg = "this pair of state and action occurs twice"
         raise errors.DuplicateActionError(msg, state=int(states[twice[0]]), action=int(actions[twice[0]]))
-    lacking = np.flatnonzero(np.bincount(states, minlength=n) == 0)
-    if len(lacking):
+    if len(lacking := np.flatnonzero(np.bincount(states, minlength=n) == 0)):
         msg = "a state has no action that is allowed; give it one that stays, with reward 0"
         raise errors.DeadEndError(msg, state=int(lacking[0]))
     names = actions.tolist()
@@ -302,9 +298,7 @@ def _sparse(matrix: Any, name: str) -> Any:
 def _folded(matrices: Sequence[Any], rewards: Sequence[Any]) -> Floats:
     """Return the expected rewards of transitions, shape (S, A)."""
     if len(rewards) != len(matrices) or any(r.shape != matrices[0].shape for r in rewards):
-        raise errors.GameError(
-            f"R holds matrices of the shapes {[r.shape for r in rewards]}, not one for every action as P does"
-        )
+        raise errors.GameError(f"R holds matrices of the shapes {[r.shape for r in rewards]}, not one per action as P")
     means = [np.asarray(p.multiply(r).sum(axis=1)).ravel() for p, r in zip(matrices, rewards, strict=True)]
     return np.stack(means, axis=1)
 
@@ -315,8 +309,7 @@ def _network(
     """Return a network of choices, from the state, the row of probabilities and the reward of each."""
     if not len(states):
         raise errors.GameError("there are no states")
-    empty = np.flatnonzero(np.diff(matrix.indptr) == 0)
-    if len(empty):
+    if len(empty := np.flatnonzero(np.diff(matrix.indptr) == 0)):
         msg = "a row of probabilities is empty: every action must lead somewhere"
         raise errors.GameError(msg, state=int(states[empty[0]]))
     count = np.bincount(states, minlength=matrix.shape[1])

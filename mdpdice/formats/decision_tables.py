@@ -206,21 +206,14 @@ def _require_steps(network: Network, kept: Bools, through: Bools) -> None:
     source, dst = network.source, network.dst
     entered = np.unique(dst[kept[source] & through[dst]])
     passed = kept | (through & graph.reachable(network.indptr, dst, entered, through[source]))
-    free = ~network.step & kept[dst] & passed[source]
-    if free.any():
-        msg = (
-            "an edge that takes no step leads from one decision to another, and a decision table discounts each; "
-            "write DRN, which has a discount for every edge"
-        )
+    if (free := ~network.step & kept[dst] & passed[source]).any():
+        msg = "an edge between decisions takes no step, and a decision table discounts every one; write DRN"
         raise UnsupportedError(msg, state=network.describe(int(source[np.argmax(free)])))
 
 
 def _require_size(matrix: Matrix) -> None:
     if matrix.nnz > MAX_ENTRIES:
-        msg = (
-            f"the rows of the table have more than {MAX_ENTRIES:,} probabilities, since many choices lead to the same "
-            "chance; write DRN, where that is stored once"
-        )
+        msg = f"the table has more than {MAX_ENTRIES:,} probabilities; write DRN, where shared chance is stored once"
         raise StateLimitError(msg, explored=matrix.nnz, frontier=[], limit=MAX_ENTRIES)
 
 

@@ -16,7 +16,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from itertools import zip_longest
-from typing import Any
 
 import numpy as np
 
@@ -130,7 +129,7 @@ class _Parse:
         self.tolerance = tolerance
         self.kind = ""
         self.reward_models: list[str] = []
-        self.placeholders: dict[str, Number] = {}
+        self.placeholders: dict[str, str] = {}
         self.states = self.choices = -1
         self.choice_ptr: list[int] = []
         self.branch_ptr: list[int] = []
@@ -232,7 +231,8 @@ class _Parse:
             name, colon, value = text.partition(":")
             if not colon or not name.startswith("$"):
                 raise reader.corrupt(section, f"{text[:40]!r} is not `$name : value`")
-            self.placeholders[name.strip()] = reader.number(value.strip(), section)
+            self.placeholders[name.strip()] = value.strip()
+            reader.number(value.strip(), section)  # raises
         else:
             raise reader.corrupt(section or "header", f"{text[:40]!r} is not expected here")
 
@@ -304,13 +304,8 @@ class _Parse:
         if not self.branch_ptr or len(self.branch_ptr) == self.choice_ptr[-1]:
             raise reader.corrupt("branch", "it comes before the first action of its state")
         self.target.append(reader.natural(to, "target", self.states))
-        if value.startswith(("$", "[")):
-            p = self.value(value, "probability")
-            if not 0 <= p <= 1 + 1e-9:
-                raise reader.corrupt("probability", f"{value} is outside [0, 1]")
-            self.probability.append(p)
-        else:
-            self.probability.append(reader.probability(value))
+        text = self.plain(value, "probability") if value.startswith(("$", "[")) else value
+        self.probability.append(reader.probability(text))
 
     def bracket(self, text: str) -> tuple[list[Number], str]:
         """Rewards in front of a text, and the rest of it."""
@@ -320,14 +315,13 @@ class _Parse:
         if not closed:
             raise self.reader.corrupt("reward", "] is missing")
         parts = (part.strip() for part in inside.split(","))
-        return [self.value(part, "reward") for part in parts if part], rest.strip()
+        return [self.reader.number(self.plain(part, "reward"), "reward") for part in parts if part], rest.strip()
 
-    def value(self, text: str, field: str) -> Any:
-        if text.startswith("$"):
-            if text not in self.placeholders:
-                raise self.reader.corrupt(field, f"the placeholder {text[:40]} is not defined")
-            return self.placeholders[text]
+    def plain(self, text: str, field: str) -> str:
+        """Return a number as it is written, or what a placeholder stands for."""
         if text.startswith("["):
             msg = f"{self.reader.path}, line {self.reader.line}: an interval of probabilities cannot be read"
             raise UnsupportedError(msg)
-        return self.reader.number(text, field)
+        if text.startswith("$") and text not in self.placeholders:
+            raise self.reader.corrupt(field, f"the placeholder {text[:40]} is not defined")
+        return self.placeholders.get(text, text)

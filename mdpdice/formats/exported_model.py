@@ -195,10 +195,8 @@ def explicit(network: Network, *, games: bool = True, name: str = "this format",
     """
     require_network(network)
     network = for_sense(network)
-    marked = {
-        label: sorted({network.node_of(state) for state in states})
-        for label, states in label_names(labels or {}).items()
-    }
+    named = label_names(labels or {})
+    marked = {label: sorted({network.node_of(state) for state in states}) for label, states in named.items()}
     n_nodes = network.n_nodes
     if not games:
         require_one_player(network, name)
@@ -226,11 +224,8 @@ def label_names(labels: Mapping[str, T]) -> Mapping[str, T]:
         if isinstance(states, str) or not isinstance(states, Iterable):
             msg = f"label {label!r} belongs to {states!r}, which is not a collection of states; write [state, ...]"
             raise GameError(msg, value=states)
-        if (
-            not isinstance(label, str)
-            or not re.fullmatch(r"[A-Za-z_]\w*", label, flags=re.ASCII)
-            or label in ("init", "deadlock", "end", "done")
-        ):
+        word = isinstance(label, str) and re.fullmatch(r"[A-Za-z_]\w*", label, flags=re.ASCII)
+        if not word or label in ("init", "deadlock", "end", "done"):
             msg = f"label {label!r}: write a word of letters, digits and _, other than init, deadlock, end, done"
             raise GameError(msg, value=label)
     return labels

@@ -64,7 +64,7 @@ class NetworkEnv(gymnasium.Env[int, int]):
         self._left = self.network.horizon
         start = self.network.start if options is None else options.get("node", self.network.start)
         self._at, self._pending = self._chance(_index(start, self.network.n_nodes, "a node"), 1.0)
-        return self._observation(), self._info()
+        return self._number[self._at], self._info()
 
     def step(self, action: int) -> tuple[int, float, bool, bool, dict[str, Any]]:
         """Take an option; a `GameError` where the action is not in the action space."""
@@ -81,7 +81,7 @@ class NetworkEnv(gymnasium.Env[int, int]):
             if self._left is not None:
                 self._left -= 1
         over = self._kind[self._at] == Kind.END
-        return self._observation(), reward, over, not over and self._left == 0, self._info()
+        return self._number[self._at], reward, over, not over and self._left == 0, self._info()
 
     def _chance(self, node: int, factor: float) -> tuple[int, float]:
         """Let chance move from a node on; the decision or end that comes, and what was paid, times `factor`."""
@@ -97,9 +97,6 @@ class NetworkEnv(gymnasium.Env[int, int]):
         if self._kind[node] == Kind.END:
             reward += factor * float(network.payoff[node])
         return node, self._sign * reward
-
-    def _observation(self) -> int:
-        return int(self._number[self._at])
 
     def _info(self) -> dict[str, Any]:
         mask: NDArray[np.int8] = np.zeros(int(self.action_space.n), dtype=np.int8)
@@ -142,12 +139,8 @@ def _idle_chance(network: Network) -> Bools:
     """Chance nodes from which nothing else ever comes; they pay nothing, or no step would come to its end."""
     chance = network.kind == Kind.CHANCE
     idle: Bools = graph.end_components(network.indptr, network.dst, chance, chance[network.source]) >= 0
-    paying = np.flatnonzero((idle & chance)[network.source] & (network.reward != 0))
-    if len(paying):
-        msg = (
-            "chance cycles here for ever and pays each time, so a step would never end; write DRN, "
-            "which holds such plays"
-        )
+    if len(paying := np.flatnonzero((idle & chance)[network.source] & (network.reward != 0))):
+        msg = "chance cycles here for ever and pays each time, so no step would end; write DRN, which holds such plays"
         raise UnsupportedError(msg, state=network.describe(int(network.source[paying[0]])))
     return idle
 
@@ -156,13 +149,9 @@ def _require_steps(network: Network) -> None:
     """With a discount, every way from one decision to the next takes one step."""
     if network.discount == 1:
         return
-    late = network.step & (network.kind == Kind.CHANCE)[network.dst]
-    if late.any():
+    if (late := network.step & (network.kind == Kind.CHANCE)[network.dst]).any():
         node = int(network.source[np.argmax(late)])
-        msg = (
-            "a step into chance is discounted before the next decision, and an agent discounts once for each of its "
-            "own steps; write DRN, which has a discount for every edge"
-        )
+        msg = "a step into chance is discounted, and an agent discounts only its own; write DRN, which discounts edges"
         raise UnsupportedError(msg, state=network.describe(node))
     # Before the first decision no step is taken; between decisions `tabulate` asks for exactly one.
     tabulate(network, "an environment")

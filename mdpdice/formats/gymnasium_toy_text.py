@@ -127,8 +127,7 @@ def _table(source: Any) -> tuple[dict[Any, Any], dict[Any, Any]]:
         msg = f"{type(inner).__name__} has no table P[state][action] = [(probability, next, reward, terminated), ...]"
         raise GameError(msg, value=source)
     found = {_plain(state): choices for state, choices in _items(table)}
-    chances = getattr(inner, "initial_state_distrib", None)
-    if chances is None:
+    if (chances := getattr(inner, "initial_state_distrib", None)) is None:
         return found, {next(iter(found)): 1}
     return found, {state: chance for state, chance in enumerate(np.asarray(chances).tolist()) if chance}
 
@@ -185,10 +184,7 @@ def _entry(entry: Any, state: Any, action: Any) -> tuple[Any, Any, Any, bool]:
 def _simple(p: Any, max_denominator: int, tolerance: float, state: Any, action: Any) -> Fraction:
     found = Fraction(p).limit_denominator(max_denominator)
     if abs(found - Fraction(p)) > tolerance:
-        msg = (
-            f"probability {p!r} is not a fraction with a denominator up to {max_denominator}; raise max_denominator, "
-            "or tolerance where the table has few digits"
-        )
+        msg = f"probability {p!r} has no denominator up to max_denominator={max_denominator}; raise that, or tolerance"
         raise GameError(msg, state=state, action=action, value=p)
     return found
 

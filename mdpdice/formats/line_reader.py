@@ -48,8 +48,8 @@ class Reader:
         self.line = 0
         self.notes: list[str] = []
         # Few numbers occur often, and fractions are slow to make and to compare.
-        self._parsed = functools.lru_cache(maxsize=_REMEMBERED)(self._parse)
-        self._checked = functools.lru_cache(maxsize=_REMEMBERED)(self._check)
+        self.number = functools.lru_cache(maxsize=_REMEMBERED)(self._number)
+        self.probability = functools.lru_cache(maxsize=_REMEMBERED)(self._probability)
         self.size = Path(path).stat().st_size
         if self.size > MAX_BYTES:
             raise self.corrupt("size", f"it has {self.size:,} bytes, more than {MAX_BYTES:,}", line=None)
@@ -92,13 +92,9 @@ class Reader:
             raise self.corrupt(field, f"it announces {value:,}, but the file has {self.size:,} bytes")
         return value
 
-    def number(self, text: str, field: str) -> Number:
+    def _number(self, text: str, field: str) -> Number:
         """Return a decimal or a fraction ``p/q``, which is always exact."""
-        return self._parsed(text, field)
-
-    def _parse(self, text: str, field: str) -> Number:
-        match = _NUMBER.fullmatch(text)
-        if match is None:
+        if (match := _NUMBER.fullmatch(text)) is None:
             raise self.corrupt(field, f"{text[:40]!r} is not a finite number")
         exponent, under = match["exponent"], match["under"]
         if exponent is not None and abs(int(exponent)) > _EXPONENT:
@@ -113,14 +109,11 @@ class Reader:
         numerator = Fraction(text.partition("/")[0])
         return numerator if under is None else numerator / int(under)
 
-    def probability(self, text: str, field: str = "probability") -> Number:
+    def _probability(self, text: str) -> Number:
         """Return a number from 0 to 1."""
-        return self._checked(text, field)
-
-    def _check(self, text: str, field: str) -> Number:
-        found = self.number(text, field)
+        found = self.number(text, "probability")
         if not 0 <= found <= 1 + 1e-9:
-            raise self.corrupt(field, f"{text} is outside [0, 1]")
+            raise self.corrupt("probability", f"{text} is outside [0, 1]")
         return found
 
     def start(self, marked: Sequence[int], start: Any) -> Any:
@@ -183,9 +176,7 @@ def number_text(value: Number, *, exact: bool) -> str:
         if not exact and abs(number) < sys.float_info.min and Fraction(near) != number:
             msg = f"{decimal} would stand for a number near 0 that no float holds; exact=True writes it"
             raise UnsupportedError(msg)
-        if not exact:
-            return decimal
-        return f"{number.numerator}/{number.denominator}"
+        return f"{number.numerator}/{number.denominator}" if exact else decimal
     except (ValueError, OverflowError) as error:
         # Python writes no integer of more than 4300 digits.
         msg = "a number is too long, or too large for a float; .npz (Network.save) holds it"
@@ -202,11 +193,8 @@ def require_network(network: Any) -> None:
 def require_one_player(network: Network, name: str) -> None:
     """Refuse a network of two players, which the format of that name does not hold."""
     if network.two_player:
-        msg = (
-            f"{name} knows one player, and here are two; the PRISM language (write_prism) holds games, and "
-            "Network.save everything"
-        )
-        raise UnsupportedError(msg)
+        how = "the PRISM language (write_prism) holds games, and Network.save everything"
+        raise UnsupportedError(f"{name} knows one player, and here are two; {how}")
 
 
 def write_lines(path: PathLike, lines: Iterable[str]) -> None:

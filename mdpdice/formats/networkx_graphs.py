@@ -66,8 +66,7 @@ def from_networkx(graph: Any) -> Network:
         raise GameError(f"{graph!r} is not a graph of networkx", value=graph)
     if not graph.is_directed():
         raise GameError("the edges of the graph have no direction; use networkx.DiGraph")
-    states = list(graph.nodes)
-    if not states:
+    if not (states := list(graph.nodes)):
         raise GameError("the graph has no nodes")
     number = {state: at for at, state in enumerate(states)}
     out = [list(graph.out_edges(state, data=True)) for state in states]
@@ -106,15 +105,13 @@ def from_networkx(graph: Any) -> Network:
 
 
 def _kind(data: Any, edges: list[Any], state: Hashable) -> Kind:
-    given = data.get("kind")
-    if given is None:
+    if (given := data.get("kind")) is None:
         weighted = [edge for _, _, edge in edges if "weight" in edge]
         if weighted and len(weighted) < len(edges):
             msg = "some edges have a weight and some have none; chance has one on every edge, a decision on none"
             raise GameError(msg, state=state)
         return Kind.CHANCE if weighted else Kind.MAX if edges else Kind.END
-    name = str(getattr(given, "name", given)).upper()
-    if name not in Kind.__members__:
+    if (name := str(getattr(given, "name", given)).upper()) not in Kind.__members__:
         msg = f"kind {given!r}: it is one of {', '.join(Kind.__members__)}"
         raise GameError(msg, state=state, value=given)
     kind = Kind[name]
@@ -130,18 +127,15 @@ def _numbers(items: Iterable[tuple[Any, Any]], what: str, size: int) -> tuple[Fl
 
 
 def _sign(data: Any, state: Any) -> int:
-    sign = data.get("sign", 1)
-    if sign not in (1, -1):
+    if (sign := data.get("sign", 1)) not in (1, -1):
         msg = f"sign {sign!r}: it is -1 where the players change sides, else 1"
         raise GameError(msg, state=state, value=sign)
     return int(sign)
 
 
 def _start(graph: Any, states: list[Any]) -> Any:
-    start = graph.graph.get("start")
-    if start is None:
-        sources = [state for state in states if graph.in_degree(state) == 0]
-        if len(sources) != 1:
+    if (start := graph.graph.get("start")) is None:
+        if len(sources := [state for state in states if graph.in_degree(state) == 0]) != 1:
             msg = f"{len(sources)} nodes have no predecessor; say where to start, as graph.graph['start'] = ..."
             raise GameError(msg)
         return sources[0]
@@ -208,13 +202,8 @@ def to_networkx(network: Network) -> nx.MultiDiGraph:
     """Return a network as a graph with the attributes listed above: `Network.to_networkx`."""
     import networkx as nx
 
-    graph: nx.MultiDiGraph = nx.MultiDiGraph(
-        start=network.start,
-        discount=network.discount,
-        horizon=network.horizon,
-        total=network.total,
-        sense=network.sense,
-    )
+    about = {name: getattr(network, name) for name in ("start", "discount", "horizon", "total", "sense")}
+    graph: nx.MultiDiGraph = nx.MultiDiGraph(**about)
     for node in range(network.n_nodes):
         kind, payoff = Kind(network.kind[node]).name, float(network.payoff[node])
         graph.add_node(node, kind=kind, state=network.state_of(node), payoff=payoff)
@@ -261,10 +250,7 @@ def write_dot(
     """
     require_network(network)
     if network.n_nodes > max_nodes:
-        msg = (
-            f"a drawing of {network.n_nodes:,} nodes could not be read (more than max_nodes={max_nodes:,}); "
-            "draw a smaller game, or raise max_nodes"
-        )
+        msg = f"a drawing of {network.n_nodes:,} nodes could not be read; draw less, or raise max_nodes={max_nodes:,}"
         raise UnsupportedError(msg, value=network.n_nodes, limit=max_nodes)
     chosen, values = _chosen(network, policy)
     write_lines(path, _dot(for_sense(network), chosen, values))

@@ -136,8 +136,7 @@ def read_petsc(
     if matrix.shape != (n * m, n):
         what = f"it is {matrix.shape}; costs of shape {cost.shape} need {(n * m, n)}"
         raise _corrupt(transitions, "shape", what)
-    empty = np.flatnonzero(np.diff(matrix.indptr) == 0)
-    if len(empty):
+    if len(empty := np.flatnonzero(np.diff(matrix.indptr) == 0)):
         raise _corrupt(transitions, "rows", f"row {empty[0]} is empty: action {empty[0] % m} leads nowhere")
     # The rewards are dense, but no larger than the rows of the other file.
     rewards = sign * cost.toarray().ravel() + 0.0
@@ -176,8 +175,7 @@ def _read(path: PathLike) -> Any:
     if not np.isfinite(data).all():
         raise _corrupt(path, "values", f"entry {np.flatnonzero(~np.isfinite(data))[0]} is not finite")
     row = np.repeat(np.arange(rows), width)
-    back = np.flatnonzero((np.diff(row) == 0) & (np.diff(indices) <= 0))
-    if len(back):
+    if len(back := np.flatnonzero((np.diff(row) == 0) & (np.diff(indices) <= 0))):
         raise _corrupt(path, "columns", f"those of row {row[back[0]]} do not increase")
     return csr_array((data, indices, np.concatenate(([0], np.cumsum(width)))), shape=(rows, columns))
 

@@ -107,15 +107,9 @@ class _Writer:
         begun = names.new("begun") if lattice.discount < 1 else None
         maximises, minimises = bool((kind == Kind.MAX).any()), bool((kind == Kind.MIN).any())
         two = passes or (maximises and minimises)
-        self.program = PrismProgram(
-            lattice,
-            "smg" if two else "mdp" if maximises or minimises else "dtmc",
-            lattice.total / 2 if passes else Fraction(0),
-            minimises and not two,
-            texts,
-            passed,
-            begun,
-        )
+        model = "smg" if two else "mdp" if maximises or minimises else "dtmc"
+        shift = lattice.total / 2 if passes else Fraction(0)
+        self.program = PrismProgram(lattice, model, shift, minimises and not two, texts, passed, begun)
         self.done = lattice.n_nodes
         self.kinds = kind.tolist()
         self.edges = [range(first, end) for first, end in itertools.pairwise(lattice.indptr.tolist())]
@@ -125,9 +119,8 @@ class _Writer:
         start = lattice.counters(lattice.start_point)
         self.start = texts.values(start) | dict.fromkeys(self.program.flags, False)
         self.range = {axis.name: bounds(Expr("counter", (axis.name,), 1), texts.axes) for axis in lattice.axes}
-        self.labels = {
-            label: [self._labelled(state) for state in states] for label, states in label_names(labels or {}).items()
-        }
+        named = label_names(labels or {})
+        self.labels = {label: [self._labelled(state) for state in states] for label, states in named.items()}
         self.guards = [texts.condition(guard, AND) for guard in lattice.guards]
         self.formulas: dict[str, str] = {}  # by text
         times = Multiset(self.guard)
@@ -150,17 +143,9 @@ class _Writer:
     def lines(self) -> Iterator[str]:
         program = self.program
         ends = [f"s={node}" for node, kind in enumerate(self.kinds) if kind == Kind.END]
-        return program_lines(
-            "game",
-            program.kind,
-            program.property,
-            program.shift,
-            self._variables(),
-            list(self._commands()),
-            self._rewards(),
-            {"end": ends, "done": [f"s={self.done}"], **self.labels},
-            self.formulas,
-        )
+        labels = {"end": ends, "done": [f"s={self.done}"], **self.labels}
+        parts = self._variables(), list(self._commands()), self._rewards(), labels, self.formulas
+        return program_lines("game", program.kind, program.property, program.shift, *parts)
 
     def _variables(self) -> Iterator[str]:
         yield f"s : [0..{self.done}] init {self.lattice.start};"
@@ -197,9 +182,8 @@ class _Writer:
             if kind == Kind.END:
                 yield Command(f"{player}0", f"s={node} -> {self._over(one)}")
             elif kind == Kind.CHANCE and not lattice.switch[node]:
-                roll = " + ".join(
-                    f"{self._guarded(edge, p)} : {self._assignments(edge)}" for edge, p in self._chances(edges).items()
-                )
+                chances = self._chances(edges).items()
+                roll = " + ".join(f"{self._guarded(edge, p)} : {self._assignments(edge)}" for edge, p in chances)
                 yield Command(f"{player}0", f"s={node} -> {roll}")
             elif kind == Kind.CHANCE:
                 for k, edge in enumerate(edges):

@@ -163,10 +163,8 @@ def read_prism_explicit(
     base = Path(path)
 
     def readers(given: PathLike | None, there: list[Path]) -> list[Reader]:
-        return [
-            Reader(one, exact=exact)
-            for one in ([path for path in there if path.exists()] if given is None else [given])
-        ]
+        found: list[Any] = [path for path in there if path.exists()] if given is None else [given]
+        return [Reader(one, exact=exact) for one in found]
 
     found = _Transitions(Reader(base, exact=exact), tolerance)
     found.read()
@@ -285,8 +283,7 @@ class _Transitions:
         for parts in self.entries(reader, 2, like_sizes=True):
             if len(parts) != 2:
                 raise reader.corrupt("reward", f"{' '.join(parts)[:40]!r} is not a state and its reward")
-            state = reader.natural(parts[0], "state", self.n_states)
-            if state in paid:
+            if (state := reader.natural(parts[0], "state", self.n_states)) in paid:
                 raise reader.corrupt("state", f"state {state} occurs a second time")
             paid[state] = reader.number(parts[1], "reward")
             self.decimal |= isinstance(paid[state], float)
@@ -321,9 +318,8 @@ class _Transitions:
         choice_ptr = np.concatenate(([0], np.cumsum(count)))
         for at, (state, choice) in enumerate(keys):
             if choice != at - choice_ptr[state]:
-                raise reader.corrupt(
-                    "choice", f"state {state} has choice {choice}, but not all before it", self.line[state, choice]
-                )
+                what = f"state {state} has choice {choice}, but not all before it"
+                raise reader.corrupt("choice", what, self.line[state, choice])
         if not self.n_states:
             raise reader.corrupt("sizes", "there are no states", None)
         branch_ptr = np.concatenate(([0], np.cumsum([len(self.rows[key]) for key in keys]))).astype(np.int64)
@@ -349,8 +345,7 @@ def _read_labels(reader: Reader, n_states: int) -> dict[str, tuple[int, ...]]:
     # The words of Storm's dialect look like comments.
     reader.comment = "# "
     lines = reader.lines()
-    first = next(lines, "")
-    if not first:
+    if not (first := next(lines, "")):
         raise reader.corrupt("label", "the file is empty, and the label init says where play starts", None)
     storm = first == "#DECLARATION"
     if storm:
@@ -388,8 +383,7 @@ def _read_states(reader: Reader, n_states: int) -> list[Hashable]:
         number, _, values = text.partition(":")
         if reader.natural(number.strip(), "state", n_states) != len(found):
             raise reader.corrupt("state", f"{number} where {len(found)} is expected")
-        parts = values.strip().removeprefix("(").removesuffix(")").split(",")
-        if len(parts) != width:
+        if len(parts := values.strip().removeprefix("(").removesuffix(")").split(",")) != width:
             raise reader.corrupt("variables", f"{values[:40]!r} does not have {width} values")
         found.append(tuple(_variable(part.strip()) for part in parts))
     if len(found) != n_states:

@@ -115,8 +115,7 @@ class Texts:
             left, right = (self.number(arg, SUM) for arg in args)
             return f"{left} {_RELATIONS[op]} {right}", COMPARISON
         if op in ("has", "any"):
-            boxes = [self.bit(args[0], at) for at in _bits(args[1])]
-            if len(boxes) == 1:
+            if len(boxes := [self.bit(args[0], at) for at in _bits(args[1])]) == 1:
                 return boxes[0], ATOM
             if not boxes:
                 return _truth(op == "has"), ATOM

@@ -149,8 +149,7 @@ class _Parse:
 
     def vector(self, name: str, kind: Any, length: int, low: float = -math.inf, below: float = math.inf) -> list[Any]:
         """Numbers of some kind and length, each in its limits; without a file they are 0."""
-        data = self.members.get(f"{name}.bin")
-        if data is None:
+        if (data := self.members.get(f"{name}.bin")) is None:
             return [0] * length
         size = -(-length // 64) * 8 if kind.size_bits == 1 else length * kind.size_bytes
         right = len(data) == size and kind.size_bits <= _WIDEST

@@ -77,8 +77,7 @@ def _counters(game: Game[Any, Any], axes: tuple[Axis, ...]) -> Iterator[Part]:
 
 
 def _core(game: Game[Any, Any], axes: tuple[Axis, ...], state: Any) -> Iterator[Part]:
-    fields = init_fields(state)
-    if fields is None:
+    if (fields := init_fields(state)) is None:
         if axes and state == game.start():
             return
         fields = {ITSELF: state}
@@ -117,8 +116,7 @@ def _actions(node: Any) -> list[Any]:
 
 def _side(name: str) -> tuple[str, Owner | None]:
     """Return what a field is called, and whose it is."""
-    found = _SIDES.fullmatch(name)
-    if not found:
+    if not (found := _SIDES.fullmatch(name)):
         return ("" if name == ITSELF else spaced(name)), None
     return spaced(found[2] or ""), "mover" if found[1] in ("mine", "my") else "other"
 

@@ -173,8 +173,7 @@ class Look(Generic[G]):
         found = given
         if axis.boxes and type(given) is not int:
             boxes = [str(box) for box in (given if isinstance(given, tuple) else (given,))]
-            wrong = [box for box in boxes if box not in axis.boxes]
-            if wrong:
+            if wrong := [box for box in boxes if box not in axis.boxes]:
                 near = difflib.get_close_matches(wrong[0], axis.boxes, n=1)
                 hint = f"; did you mean {near[0]!r}?" if near else f"; the boxes are {', '.join(axis.boxes)}"
                 raise UnknownStateError(f"{axis.name} has no box {wrong[0]!r}{hint}", value=given)

@@ -45,8 +45,7 @@ def phrase(value: Any) -> str:
     """Return an action or outcome in words: ``CrossOut("pair")`` is "cross out pair"."""
     if type(value) is int:
         return str(value)  # most are, and this is fast
-    fields = init_fields(value)
-    if fields is not None:
+    if (fields := init_fields(value)) is not None:
         named = len(fields) > 1
         shown = (f"{spaced(key)} {phrase(one)}" if named else phrase(one) for key, one in fields.items())
         return " ".join([spaced(type(value).__name__), *shown])
@@ -71,8 +70,7 @@ def written(value: Any, *, top: bool = False, taken: frozenset[str] = frozenset(
 
 def _written(value: Any, taken: frozenset[str], *, bare: bool, classes: bool = False) -> str:
     """Text of a value; `bare` tuples go without brackets, and `classes` at the top without parentheses."""
-    fields = init_fields(value)
-    if fields is not None:
+    if (fields := init_fields(value)) is not None:
         shown = [f"{key}={_written(one, taken, bare=classes)}" for key, one in fields.items()]
         if classes:
             return " ".join([class_word(type(value)), *shown])
@@ -185,8 +183,7 @@ class Reader:
         if (found := self._take(_NUMBER)) is not None:
             kind: Any = Fraction if "/" in found else int if re.fullmatch(r"[+-]?\d+", found) else float
             return self._number(kind, found)
-        word = self._take(rf"{_BARE.pattern}(?:\.\w+)?")
-        if word is None:
+        if (word := self._take(rf"{_BARE.pattern}(?:\.\w+)?")) is None:
             raise self._refused()
         if word in _WORDS:
             return _WORDS[word]
@@ -219,8 +216,7 @@ class Reader:
         return name and name[:-1].rstrip()
 
     def _take(self, pattern: str) -> str | None:
-        found = re.compile(rf"\s*({pattern})").match(self.text, self.at)
-        if found:
+        if found := re.compile(rf"\s*({pattern})").match(self.text, self.at):
             self.at = found.end()
         return found[1] if found else None
 

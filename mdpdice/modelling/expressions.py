@@ -328,7 +328,8 @@ def constant(value: Scalar) -> Expr:
             raise GameError(msg, value=value) from error
     if kind == FLOAT and not math.isfinite(value):
         raise GameError(f"{value!r} in an expression; numbers are finite", value=value)
-    return Expr("constant", (value,), kind)
+    # A sum with 0 has no negative zero: 0.0 and -0.0 are equal, so they are to be one expression.
+    return Expr("constant", (value + 0.0 if kind == FLOAT else value,), kind)
 
 
 def as_expr(value: Any) -> Expr:

@@ -12,12 +12,12 @@ import abc
 import copy
 from collections.abc import Callable, Hashable, Iterable
 from fractions import Fraction
-from typing import Any, ClassVar, Generic, Never, TypeAlias, TypeVar, cast
+from typing import Any, ClassVar, Generic, Never, TypeAlias, TypeVar
 
 from mdpdice.errors import GameError, NonDeterministicGameError
 from mdpdice.modelling.asking import ask, undecorated
 from mdpdice.modelling.counters import At
-from mdpdice.modelling.distribution import Dist
+from mdpdice.modelling.distribution import Dist, as_dist
 from mdpdice.modelling.expressions import Expr
 from mdpdice.modelling.nodes import (
     Chance,
@@ -223,7 +223,10 @@ class ClassicMDP(Game[S, A]):
         """Return an end, or a decision whose options are the transitions of the actions."""
         if self.terminal(state):
             return end()
-        return decide([(action, self._option(state, action)) for action in self._actions(state)])
+        where = {"what": "transition() or reward()", "state": state}
+        return decide(
+            [(action, ask(self._option, state, action, action=action, **where)) for action in self._actions(state)]
+        )
 
     def _actions(self, state: S) -> Iterable[A]:
         actions = self.actions(state)
@@ -233,7 +236,5 @@ class ClassicMDP(Game[S, A]):
         return actions
 
     def _option(self, state: S, action: A) -> Edge[S]:
-        def option() -> Edge[S]:
-            return roll(self.transition(state, action), lambda to: go(to, reward=self.reward(state, action, to)))
-
-        return cast("Edge[S]", ask(option, what="transition() or reward()", state=state, action=action))
+        dist = as_dist(self.transition(state, action))
+        return Chance(dist, tuple([go(to, reward=self.reward(state, action, to)) for to in dist.outcomes]), 0)

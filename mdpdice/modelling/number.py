@@ -80,8 +80,9 @@ def _read(text: str) -> float | Fraction:
 
 def finite_number(value: Any, what: str) -> int | float | Fraction:
     """Return a number as one of Python's own, no larger than a float can be; else a RewardNotFiniteError."""
-    if type(value) is int and -_SAFE < value < _SAFE:
-        return value
+    kind = type(value)
+    if (kind is int and -_SAFE < value < _SAFE) or (kind is float and -math.inf < value < math.inf):
+        return value  # type: ignore[no-any-return]
     number = own_number(value, what)
     try:
         finite = math.isfinite(number)

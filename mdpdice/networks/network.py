@@ -170,6 +170,8 @@ class Network(Names):
 
         A node that loses all of its edges becomes an end.  Chance nodes keep all of theirs or none.
         """
+        if len(edges) == self.n_edges:
+            return attrs.evolve(self, **changes)
         degree = np.bincount(self.source[edges], minlength=self.n_nodes)
         kept: dict[str, Any] = {
             "kind": np.where(degree > 0, self.kind, np.uint8(Kind.END)),

@@ -83,8 +83,7 @@ def with_sums(
     limit = top(unit, least) if min(rewards.values()) >= 0 else None
     if limit is None:
         label = components(network)[0]
-        inside = label[network.source[paying]] == label[network.dst[paying]]
-        if inside.any():
+        if (inside := label[network.source[paying]] == label[network.dst[paying]]).any():
             edge = paying[int(np.argmax(inside))]
             msg = (
                 f"{name} of rewards that a play can collect again and again: their sum has no bound; count them in "
@@ -117,8 +116,7 @@ class _Sums:
                 if limit is not None and after > limit:
                     after = limit
                 new = len(nodes)
-                to = number(after * n + dst[edge], new)
-                if to == new:
+                if (to := number(after * n + dst[edge], new)) == new:
                     nodes.append(dst[edge])
                     sums.append(after)
                 follow(to)
@@ -210,8 +208,7 @@ def _representative(canonical: Callable[[Any], Any], state: At[Any]) -> At[Any]:
 
 def _ending(network: Network, gains: Bools, name: str) -> Network:
     """End the plays that go on for ever without another reward, with what they have collected."""
-    loose = gains & (network.kind != Kind.END)
-    if not loose.any():
+    if not (loose := gains & (network.kind != Kind.END)).any():
         return network
     if network.horizon is not None:
         msg = (
@@ -222,8 +219,7 @@ def _ending(network: Network, gains: Bools, name: str) -> Network:
     component = end_components(network.indptr, network.dst, network.kind == Kind.CHANCE)
     source = network.source
     for_ever = loose & (component >= 0)
-    leaving = for_ever[source] & (component[source] != component[network.dst])
-    if leaving.any():
+    if (leaving := for_ever[source] & (component[source] != component[network.dst])).any():
         node = int(source[np.argmax(leaving)])
         msg = (
             f"{name} of rewards during the play, where a player may go on for ever after collecting some; give the "

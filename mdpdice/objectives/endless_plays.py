@@ -32,8 +32,7 @@ def _endless(network: Network) -> tuple[Ints, Bools, Bools, bool]:
     source = network.source
     inside = (component[source] >= 0) & (component[source] == component[network.dst])
     gains, pays = (np.unique(component[source[inside & one]]) for one in (network.reward > 0, network.reward < 0))
-    both = np.intersect1d(gains, pays)
-    if len(both):
+    if len(both := np.intersect1d(gains, pays)):
         msg = (
             "an endless play can collect and pay for ever, so its total reward need not exist; "
             "use a discount below 1 or a horizon"
@@ -54,11 +53,9 @@ def drop_lost(network: Network) -> Lowering | None:
     if not pays:
         return None
     idle = _idle(network)[0] >= 0
-    lost = ~reached_by_some(network, (network.kind == Kind.END) | rich | idle)
-    if not lost.any():
+    if not (lost := ~reached_by_some(network, (network.kind == Kind.END) | rich | idle)).any():
         return None
-    torn = lost & can_reach(network, rich)
-    if torn.any():
+    if (torn := lost & can_reach(network, rich)).any():
         msg = (
             "from here a play can come to collect for ever and, whatever is done, to pay for ever, so its total has "
             "no mean; use a discount or a horizon"
@@ -119,18 +116,19 @@ def _idle(network: Network, keep: Bools | None = None) -> tuple[Ints, Bools]:
     return idle_components(network.indptr, network.dst, network.kind == Kind.CHANCE, network.reward != 0, keep)
 
 
-def collapse_idle(network: Network, *, stay: bool = True, worth: Any = (), keeping: Any = None) -> Lowering | None:
+def collapse_idle(
+    network: Network, *, stay: bool = True, worth: Any = (), keeping: Any = None, component: Any = None
+) -> Lowering | None:
     """Merge every end component without rewards into one node, with the option to `stay` for 0, or what it is `worth`.
 
     Without this a Bellman equation has many solutions there: any value that is at least as good as leaving repeats
     itself round the component.  Where staying for ever is worth minus infinity, the option is left out.  To
     stay is to go along the edges of `keeping`, by default the first ones.
     """
-    if not _plays_may_not_end(network):
+    if component is None and not _plays_may_not_end(network):
         return None
-    component, keep = _idle(network)
-    count = int(component.max()) + 1
-    if count == 0:
+    component, keep = _idle(network) if component is None else (component, True)
+    if (count := int(component.max()) + 1) == 0:
         return None
     source, dst = network.source, network.dst
     inside = keep & (component[source] >= 0) & (component[source] == component[dst])
@@ -189,8 +187,7 @@ def end_idle_chance(network: Network) -> Lowering | None:
     """End plays with a horizon where chance alone moves for ever and pays nothing: no decision ever comes."""
     if network.horizon is None:
         return None
-    idle = _idle(network, (network.kind == Kind.CHANCE)[network.source])[0] >= 0
-    if not idle.any():
+    if not (idle := _idle(network, (network.kind == Kind.CHANCE)[network.source])[0] >= 0).any():
         return None
     kept = np.flatnonzero(~idle[network.source])
     return Lowering(network.keep_edges(kept), edge=kept)

@@ -116,10 +116,11 @@ class Merged:
         exits = np.unique(result[members][result[members] >= 0])
         result = result.copy()
         result[members] = self.stay[members]
-        inside = (component[source] >= 0) & (component[source] == component[self.before.dst])
-        idle = np.flatnonzero(inside & (self.before.reward == 0))
-        result = towards(self.before, idle, source[exits].tolist(), result)
-        result[source[exits]] = exits
+        if len(exits):
+            inside = (component[source] >= 0) & (component[source] == component[self.before.dst])
+            idle = np.flatnonzero(inside & (self.before.reward == 0))
+            result = towards(self.before, idle, source[exits].tolist(), result)
+            result[source[exits]] = exits
         result[~self.before.decides] = -1
         return result
 
@@ -139,8 +140,7 @@ def chain(network: Network, steps: Sequence[Any], check: Callable[[], None] = la
     done: list[Lowering] = []
     for step in steps:
         check()
-        lowering = step(network)
-        if lowering is not None:
+        if (lowering := step(network)) is not None:
             done.append(lowering)
             network = lowering.network
     return done

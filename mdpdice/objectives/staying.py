@@ -8,6 +8,7 @@ counts visits, have the same averages less `g`; so nothing can be gained from th
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from fractions import Fraction
 from typing import Any, Self
 
@@ -16,17 +17,19 @@ import numpy as np
 
 from mdpdice.errors import UnsupportedError
 from mdpdice.networks.arrays import split_exact
-from mdpdice.networks.network import Bools, Ints, Kind, Network, edge_fields
+from mdpdice.networks.network import Bools, Floats, Ints, Kind, Network, edge_fields
 from mdpdice.numerics.graph import attract, end_components, strong_components
 from mdpdice.numerics.linear import solve_chain
-from mdpdice.numerics.operator import bellman
+from mdpdice.numerics.operator import bellman, unsigned
 from mdpdice.numerics.rational import solve_exactly
 from mdpdice.objectives.reductions import towards
 
+SWEEPS, SHARE = 300, 0.75
+"""Sweeps after which it is left to policies to come closer to a bias, and the share of its moves that is taken."""
 DISCOUNT = Fraction(9, 10)
 """Discount, per edge, of what is gained on a gain."""
-SETTLING, CLOSE = 16, 1e-11
-"""Steps of a chain, then it is looked where plays mostly are; relative difference of averages taken for equal."""
+CLOSE = 1e-11
+"""Relative difference of averages taken for equal."""
 
 
 @attrs.frozen(eq=False)
@@ -47,8 +50,8 @@ class Staying:
         if component.max(initial=-1) == 0 and not (whole.kind == Kind.END).any():
             component = np.zeros_like(component)
         edge = np.flatnonzero((component[whole.source] >= 0) & (component[whole.source] == component[whole.dst]))
-        nothing: Any = {"payoff": np.zeros(whole.n_nodes), "exact_payoffs": {}, "discount": Fraction(1)}
-        network = whole.keep_edges(edge, **nothing)
+        nothing: Any = {"payoff": np.zeros(whole.n_nodes), "exact_payoffs": {}, "step": np.ones(len(edge), dtype=bool)}
+        network = whole.keep_edges(edge, discount=DISCOUNT, **nothing)
         rank = np.where(counted | (network.kind == Kind.END), 0, -1)
         attract(network.source, network.dst, network.kind == Kind.CHANCE, rank)
         if (rank < 0).any():
@@ -62,17 +65,35 @@ class Staying:
         if bias.dtype == object:
             rewards = np.array([*map(net.exact_reward, range(net.n_edges)), None], dtype=object)[:-1]
         moved = rewards + bias[net.dst] - bias[net.source]
-        counted = self.counted[net.source]
-        moved[counted] -= gain[self.component[net.source[counted]]]
-        return moved
+        return moved - np.where(self.counted, np.append(gain, 0)[self.component], 0)[net.source]
 
     def discounted(self, gain: Any, bias: Any) -> Network:
         """Return the problem that is worth 0 everywhere if nothing can be gained on a gain."""
-        rewards, exact = self.rewards(gain, bias), dict[int, Fraction]()
-        if bias.dtype == object:
-            rewards, exact = split_exact(len(rewards), dict(enumerate(rewards)))
-        step = np.ones(len(rewards), dtype=bool)
-        return attrs.evolve(self.network, reward=rewards, exact_rewards=exact, step=step, discount=DISCOUNT)
+        rewards = self.rewards(gain, bias)
+        rewards, exact = split_exact(len(rewards), dict(enumerate(rewards))) if bias.dtype == object else (rewards, {})
+        return attrs.evolve(self.network, reward=rewards, exact_rewards=exact)
+
+    def sweep(self, tolerance: float, check: Callable[[], None]) -> tuple[Ints, Floats, Floats]:
+        """Return a policy, gains and a bias by relative value iteration, which makes them as exact where plays mix."""
+        from mdpdice.numerics.kernels.bellman import backup
+
+        net, visited = self.network, np.flatnonzero(self.counted & (self.component >= 0))
+        order = np.argsort(strong_components(net.indptr, net.dst, ~self.counted[net.source]), kind="stable")
+        order, after, at = unsigned(order[~self.counted[order]]), unsigned(visited), self.component[visited]
+        rows, share = bellman(attrs.evolve(net, discount=Fraction(1))).rows, 1 / np.bincount(at)
+        policy, (bias, moved) = np.full(net.n_nodes, -1), np.zeros((2, net.n_nodes))
+        for _ in range(SWEEPS):
+            check()
+            backup(rows, order, bias, bias, policy)
+            backup(rows, after, bias, moved, policy)
+            move = moved[visited] - bias[visited]
+            gain = share * np.bincount(at, move)
+            move -= gain[at]
+            if (np.abs(move) <= tolerance * np.maximum(1, np.abs(gain[at]))).all():
+                break
+            # Not all of the way, so that plays in rounds settle too.
+            bias[visited] += SHARE * move
+        return policy, gain, bias
 
     def evaluate(self, policy: Ints, before: Any) -> tuple[Ints, Any, Any]:
         """Return a policy that is led to the best average it has in a component, that gain, and a bias of every node.
@@ -87,7 +108,9 @@ class Staying:
             label = strong_components(net.indptr, net.dst, taken)
             left = label[net.source[edges]] != label[net.dst[edges]]
             stays = (component >= 0) & ~np.isin(label, label[net.source[edges[left]]])
-            home = self._homes(edges, label, stays)
+            order = np.argsort(-np.bincount(net.dst[edges], net.weight[edges], net.n_nodes), kind="stable")
+            order = order[stays[order]]
+            home = order[np.unique(label[order], return_index=True)[1]]  # one where plays often are, of every class
             paid, visits = self._returns(edges, home, before)
             average = (paid[home] - before[home]) / visits[home]
             best = np.full(self.count, average.min(), average.dtype)
@@ -99,35 +122,20 @@ class Staying:
             led = np.flatnonzero(np.isin(component[net.source], component[home[worse]]))
             policy = np.where(net.decides, towards(net, led, better, policy.copy()), -1)
 
-    def _homes(self, edges: Ints, label: Ints, stays: Bools) -> Ints:
-        """Return a node of every class of nodes that plays stay in, one where they often are."""
-        net, often = self.network, np.ones(self.network.n_nodes)
-        source, dst, chance = net.source[edges], net.dst[edges], net.weight[edges]
-        for _ in range(SETTLING):
-            often = (often + np.bincount(dst, often[source] * chance, minlength=net.n_nodes)) / 2
-        nodes = np.flatnonzero(stays)
-        nodes = nodes[np.argsort(often[nodes], kind="stable")]
-        home = np.full(int(label.max()) + 1, -1)
-        home[label[nodes]] = nodes
-        return home[home >= 0]
-
-    def _returns(self, edges: Ints, home: Ints, before: Any) -> tuple[Any, Any]:
+    def _returns(self, edges: Ints, home: Ints, before: Any) -> Iterable[Any]:
         """Return what is paid, with `before` at the end, and how often is counted, until plays come to a home again."""
         net, n, more = self.network, self.network.n_nodes, len(home)
         place = np.arange(n)
         place[home] = n + np.arange(more)
-        degree = np.append(np.bincount(net.source[edges], minlength=n), np.zeros(more, dtype=np.int64))
+        degree = np.bincount(net.source[edges], minlength=n + more)
         payoff, exact = split_exact(n + more, dict(enumerate(before[home].tolist(), n)))
         kind, indptr = np.where(degree > 0, Kind.CHANCE, Kind.END), np.append(0, np.cumsum(degree))
         nameless: dict[str, Any] = {"start": 0, "states": range(0), "actions": [], **edge_fields(net, edges)}
         chain = Network(kind, indptr, place[net.dst[edges]], payoff=payoff, exact_payoffs=exact, **nameless)
-        visits = (degree > 0).astype(np.float64)
-        visits[:n] *= self.counted
+        visits = np.append(self.counted, np.zeros(more))
         if before.dtype != object:
             paying = bellman(chain)
-            both = (solve_chain(one, stochastic=True) for one in (paying, attrs.evolve(paying, base=visits)))
-            return next(both)[:n], next(both)[:n]
+            return (solve_chain(one, stochastic=True)[:n] for one in (paying, attrs.evolve(paying, base=visits)))
         nothing: dict[str, Any] = {"payoff": np.zeros(n + more), "exact_payoffs": {}, "exact_rewards": {}}
         counting = attrs.evolve(chain, reward=visits[chain.source], **nothing)
-        paid, counted = (np.array([*solve_exactly(one)[:n], None], dtype=object)[:-1] for one in (chain, counting))
-        return paid, counted
+        return (np.array([*solve_exactly(one)[:n], None], dtype=object)[:-1] for one in (chain, counting))

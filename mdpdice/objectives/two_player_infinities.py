@@ -115,8 +115,7 @@ class _Sides:
             rank = np.full(n, -1)
             rank[inside & (paid > 0) & (self.chance | self.maximises | (paid == degree))] = 0
             self._attract(rank, self.chance | self.maximises, among & ~collects)
-            never = inside & (rank < 0)
-            if not never.any():
+            if not (never := inside & (rank < 0)).any():
                 return inside, rank
 
     def _attract(self, rank: Ints, some: Bools, keep: Bools | None = None) -> None:

@@ -62,8 +62,7 @@ def new_axes(frame: Frame, width: float = 6.4, height: float = 4.4) -> Axes:
     """Return the axes that are given, or those of a new figure of this size, in inches."""
     if unknown := frame.keys() - Frame.__annotations__.keys():
         raise TypeError(f"unexpected keyword argument {min(unknown)!r}")
-    ax = frame.get("ax")
-    if ax is not None:
+    if (ax := frame.get("ax")) is not None:
         return ax
     return Figure(figsize=(width, height), layout="constrained").add_subplot(axes_class=Picture)
 
@@ -99,8 +98,7 @@ def save_picture(picture: Axes | Figure, path: str | os.PathLike[str], *, dpi: f
     dpi : float
         Pixels per inch of a PNG.
     """
-    suffix = Path(path).suffix.lower()
-    if suffix not in SUFFIXES:
+    if (suffix := Path(path).suffix.lower()) not in SUFFIXES:
         msg = f"{os.fspath(path)}: pictures are written to files that end in {', '.join(SUFFIXES)}"
         raise UnsupportedError(msg, value=suffix)
     with replaced(Path(path)) as file:

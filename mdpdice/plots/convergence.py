@@ -93,8 +93,7 @@ def bound_chart(
     Axes
         Its lines are upper bound, lower bound and value, or the distance; bounds that are not finite are left out.
     """
-    problems = len({one.digest for one in solutions})
-    if problems != 1:
+    if (problems := len({one.digest for one in solutions})) != 1:
         raise GameError(f"{len(solutions)} solutions of {problems} problems; draw solutions of one problem")
     ax = new_axes(frame)
     rows = np.array([(one.iterations, one.lower(), one.estimate(), one.upper()) for one in solutions])

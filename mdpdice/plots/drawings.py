@@ -180,8 +180,7 @@ def _draw_nodes(
     ax: Axes, network: Network, place: dict[int, tuple[float, float]], texts: Sequence[Sequence[str]]
 ) -> None:
     for kind, (marker, size, fill, name) in LOOKS.items():
-        nodes = np.flatnonzero(network.kind == kind).tolist()
-        if nodes:
+        if nodes := np.flatnonzero(network.kind == kind).tolist():
             xs, ys = zip(*(place[node] for node in nodes), strict=True)
             ax.scatter(xs, ys, s=size, marker=marker, label=name, facecolor=fill, edgecolor=INK, zorder=3)
     halo = [withStroke(linewidth=3, foreground="white")]

@@ -115,8 +115,8 @@ def policy_map(
     policy, network = shown(policy, where)
     index, (xs, ys) = points_of(network, (x, y), where, deciding=True)
     done = taken(policy, network.state_node[index], group, steps_left)
-    actions = network.actions if len(network.actions) < 1e6 else []
-    order = dict.fromkeys(map(group, actions) if group else actions)
+    actions = dict.fromkeys(network.actions if len(network.actions) < 1e6 else ())
+    order = dict.fromkeys(map(group, actions)) if group else actions
     return _regions(list(zip(xs, ys, done, strict=True)), x, y, frame, order)
 
 

@@ -73,8 +73,7 @@ def outcome_chart(
     if ax.get_legend_handles_labels()[0]:
         ax.legend(frameon=False)
     ax.set_ylim(bottom=0)
-    notes = [note for name, one in several.items() if (note := _left_out(one, name))]
-    if notes:
+    if notes := [note for name, one in several.items() if (note := _left_out(one, name))]:
         corner: dict[str, Any] = {"transform": ax.transAxes, "ha": "right", "va": "bottom"}
         ax.text(0.99, 0.01, "\n".join(notes), fontsize="small", **corner)
     chance = "chance of at least this total" if at_least else "chance of this total"

@@ -173,8 +173,7 @@ class _Spread:
         seen = one_sided(chain.network)
         idle, gains, loses = closed(seen)
         live = graph.reachable(seen.indptr, seen.dst, [start])
-        both = gains & loses & live
-        if both.any():
+        if (both := gains & loses & live).any():
             msg = "a play can collect and pay without end, so its total need not exist; use a horizon"
             raise TotalRewardUndefinedError(msg, state=chain.describe(int(np.argmax(both))))
         stop = (np.diff(seen.indptr) == 0) | idle | gains | loses
@@ -304,11 +303,9 @@ class _Mass:
 
     def put(self, node: Ints, total: Totals, chance: Weights) -> None:
         spread = self.spread
-        stops = spread.stop[node]
-        if stops.any():
+        if (stops := spread.stop[node]).any():
             for sign in (np.inf, -np.inf):
-                away = spread.endless[node] == sign
-                if away.any():
+                if (away := spread.endless[node] == sign).any():
                     self.endless[sign] = self.endless.get(sign, 0.0) + float(chance[away].sum())
             here = stops & (spread.endless[node] == 0)
             payment = total[here] + self.final[node[here]]

@@ -60,13 +60,10 @@ class _Moves(NamedTuple):
 
 def lattice_outcomes(table: GridValues) -> Outcomes:
     """Distribution of the total of a play from the start, when all players follow the values of a lattice."""
-    if table.layers.cyclic or table.layers.program.flip.any():
-        known = _two_totals(table)
-        if known is not None:
-            return known
+    if (table.layers.cyclic or table.layers.program.flip.any()) and (known := _two_totals(table)) is not None:
+        return known
     _check(table)
-    unit = math.lcm(*(_denominator(reward) for reward in table.lattice.rewards))
-    if unit > LARGEST_UNIT:
+    if (unit := math.lcm(*(_denominator(reward) for reward in table.lattice.rewards))) > LARGEST_UNIT:
         msg = "rewards have no common denominator; write them as Fractions, or use outcomes(explore(game), policy)"
         raise UnsupportedError(msg, value=unit, limit=LARGEST_UNIT)
     with workers() as pool:
@@ -160,8 +157,7 @@ class _Spread:
         ]
         parts = list(in_parallel(self.pool, self._piece, jobs))
         whole = _Moves(*map(np.concatenate, zip(*parts, strict=True)))
-        ends = whole.finish < 0
-        if ends.any():
+        if (ends := whole.finish < 0).any():
             last = whole._replace(finish=np.zeros_like(whole.finish)).take(ends)
             self.ended = self._sum([(histograms, last)], 1, self.ended)
         whole = whole.take(~ends)

@@ -205,8 +205,7 @@ class _Rule:
             if rule.grid is not None and program is not None:
                 known = known_rows(program, tables, rule.grid.stored)
             for node in decisions:
-                columns = np.flatnonzero(there[node])
-                if len(columns):
+                if len(columns := np.flatnonzero(there[node])):
                     chances, which = _asked(rule, node, tables, columns, known)
                     at = [numbers.setdefault(answer, len(numbers)) for answer in chances]
                     taken[node][tables.points[columns]] = np.array(at)[which]

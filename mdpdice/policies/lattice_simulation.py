@@ -136,8 +136,7 @@ class _Table:
         column = np.searchsorted(points, self.point[plays])
         group = _Group(plays, self.node[plays], column, self.side[plays], self.paid[plays], tables, rows)
         for moved in range(self.max_moves - rounds + 1):
-            over = lattice.kind[group.node] == Kind.END
-            if over.any():
+            if (over := lattice.kind[group.node] == Kind.END).any():
                 payoff = self._paid(tables, lattice.payoff[group.node[over]], group.column[over])
                 ends = group.total[over] + group.side[over] * (payoff - self.half)
                 totals[group.play[over]] = ends + self.half
@@ -153,8 +152,7 @@ class _Table:
             to = tables.targets[lattice.update[edge], group.column]
             if to.min() < 0:
                 self._refuse(int(edge[to < 0][0]), int(points[group.column[to < 0][0]]))
-            gone = to != points[group.column]
-            if gone.any():
+            if (gone := to != points[group.column]).any():
                 away = group.play[gone]
                 self.node[away], self.point[away] = group.node[gone], to[gone]
                 self.side[away], self.paid[away] = group.side[gone], group.total[gone]
@@ -175,8 +173,7 @@ class _Table:
         decides, guarded = self.decides[group.node], self.guarded[group.node]
         plain = np.flatnonzero(~decides & ~guarded)
         edge[plain] = self.sampler.draw(group.node[plain], self.generator.random(len(plain)))
-        mixed = np.flatnonzero(~decides & guarded)
-        if len(mixed):
+        if len(mixed := np.flatnonzero(~decides & guarded)):
             edge[mixed] = self._drawn(group, mixed, self.lattice.weight)
         if len(self.rules) == 1:
             seats = [np.flatnonzero(decides)]
@@ -198,8 +195,7 @@ class _Table:
         """Whether edges are there."""
         if len(tables.unknown):
             guard = self.lattice.guard[edges]
-            unknown = np.flatnonzero((guard >= 0) & tables.unknown[guard, column])
-            if len(unknown):
+            if len(unknown := np.flatnonzero((guard >= 0) & tables.unknown[guard, column])):
                 at = int(tables.points[column[unknown[0]]])
                 # Raises what its expression says.
                 self.lattice.guards[int(guard[unknown[0]])].evaluate(self.lattice.counters(at))
@@ -210,8 +206,7 @@ class _Table:
         edges, owner = edges_of(self.lattice.indptr, group.node[which])
         there = self._open(edges, group.column[which][owner], group.tables)
         edges, owner = edges[there], owner[there]
-        missing = np.flatnonzero(np.bincount(owner, minlength=len(which)) == 0)
-        if len(missing):
+        if len(missing := np.flatnonzero(np.bincount(owner, minlength=len(which)) == 0)):
             at = which[missing[0]]
             state = self._state(int(group.node[at]), int(group.tables.points[group.column[at]]))
             raise errors.DeadEndError("no option of this decision is open; give it one that always is", state=state)
@@ -243,8 +238,7 @@ class _Table:
         edges, owner = self._choices(group, which)
         program = grid.layers.program
         value = rows[program.edge_row[edges], group.column[which][owner]]
-        unknown = np.flatnonzero(np.isnan(value))
-        if len(unknown):
+        if len(unknown := np.flatnonzero(np.isnan(value))):
             at = which[owner[unknown[0]]]
             state = self._state(int(group.node[at]), int(group.tables.points[group.column[at]]))
             msg = (
@@ -271,8 +265,7 @@ class _Table:
         points = group.tables.points[columns]
         found = np.empty(len(which), dtype=np.int64)
         for at, key in enumerate(zip(group.node[which].tolist(), points.tolist(), strict=True)):
-            answer = known.get(key)
-            if answer is None:
+            if (answer := known.get(key)) is None:
                 node, point = key
                 own = np.arange(int(self.lattice.indptr[node]), int(self.lattice.indptr[node + 1]))
                 there = open_edges(self.lattice, own, columns[at], group.tables).tolist()

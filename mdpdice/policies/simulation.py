@@ -263,8 +263,7 @@ class _Table:
             seen = one_sided(chain)
             payment = seen.payoff[: chain.n_nodes]
             idle, gains, loses = closed(seen)
-            bad = (gains | loses) & graph.reachable(seen.indptr, seen.dst, [start])
-            if bad.any():
+            if (bad := (gains | loses) & graph.reachable(seen.indptr, seen.dst, [start])).any():
                 msg = "a play can collect or pay without end; use a discount or a horizon"
                 raise TotalRewardUndefinedError(msg, state=whole.describe(int(np.argmax(bad))))
             over = over | idle[: chain.n_nodes]

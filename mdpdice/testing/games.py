@@ -196,8 +196,7 @@ def _check_network(ledger: Ledger, network: Network) -> None:
         texts: dict[str, Hashable] = {}
         for edge in network.edges(node):
             action = network.action_of(edge)
-            text = _text(action)
-            if text in texts:
+            if (text := _text(action)) in texts:
                 msg = f"its actions {texts[text]!r} and {action!r} have one text, {text!r}, so nobody could choose"
                 ledger.fail("labels", msg, state=network.describe(node), action=action)
             texts[text] = action
@@ -240,8 +239,7 @@ def _check_determinism(ledger: Ledger, game: Game[Any, Any], network: Network, s
 
 
 def _check_reachability(ledger: Ledger, game: Game[Any, Any], network: Network, reaches: Sequence[Hashable]) -> None:
-    there = reachable(network.indptr, network.dst, [network.start])
-    if not there.all():
+    if not (there := reachable(network.indptr, network.dst, [network.start])).all():
         state = network.describe(int(np.argmin(there)))
         ledger.fail("reachability", "no play gets there", state=state)
     for state in reaches:
@@ -257,8 +255,7 @@ def _check_reachability(ledger: Ledger, game: Game[Any, Any], network: Network, 
 
 def _trap(network: Network) -> int | None:
     """Return a node from which no end can be reached, whatever the players do; a state, if one is among them."""
-    lost = np.flatnonzero(~can_reach(network, network.kind == Kind.END))
-    if not len(lost):
+    if not len(lost := np.flatnonzero(~can_reach(network, network.kind == Kind.END))):
         return None
     named = lost[network.node_state[lost] >= 0]
     return int(named[0] if len(named) else lost[0])

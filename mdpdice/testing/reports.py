@@ -76,8 +76,7 @@ class Ledger:
         max_states: int = 100_000,
         progress: Progress | None = None,
     ) -> None:
-        strange = [name for name in require if name not in known]
-        if strange:
+        if strange := [name for name in require if name not in known]:
             raise ValueError(f"no check is called {', '.join(map(repr, strange))}; there are: {', '.join(known)}")
         self.subject = subject
         self.require = tuple(require)

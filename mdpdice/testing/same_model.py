@@ -114,8 +114,7 @@ def _without_certainties(network: Network, rows: list[_Row]) -> set[int]:
     for node, row in enumerate(rows):
         if network.kind[node] != Kind.CHANCE or network.node_state[node] >= 0:
             continue
-        on = {(sign, step, to) for *_, sign, step, to in row}
-        if len(on) == 1:
+        if len(on := {(sign, step, to) for *_, sign, step, to in row}) == 1:
             ways[node] = (sum((p * reward for _, p, reward, *_ in row), Fraction(0)), *on.pop())
     passed: set[int] = set()
     for row in rows:

@@ -127,8 +127,7 @@ class _Battery:
             ledger.model = model.name
             problem = model.problem()
             need = problem.needs()
-            lacking = need - self.solver.features - {Feature.HORIZON}
-            if lacking:
+            if lacking := need - self.solver.features - {Feature.HORIZON}:
                 self.left_out[model.name] = lacking
                 continue
             self.needs[model.name] = need
@@ -261,8 +260,7 @@ class _Battery:
 
     def check_traced(self) -> None:
         """Check that the solver is traced: a cross-check has to know which ones were asked."""
-        name = self.solver.name
-        if name in self.called:
+        if (name := self.solver.name) in self.called:
             self.ledger.passed("traced", len(self.needs))
         elif name in solver_names():
             msg = "it is registered, but its solve is not decorated with mdpdice.backend.traced; a cross-check could "
@@ -298,8 +296,7 @@ def _check_searches(ledger: Ledger, solver: Any) -> None:
     asked = [model for model in MODELS if model.horizon is None]
     answers, refused = [], []
     for model in asked:
-        found = _search(ledger, solver, model)
-        if found is None:
+        if (found := _search(ledger, solver, model)) is None:
             refused.append(model.name)
             continue
         _check_bounds(ledger, model, found)

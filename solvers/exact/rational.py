@@ -90,10 +90,9 @@ def solve(rows: Sequence[Row], check: Callable[[], None] = lambda: None, closed:
     """
     plan = _Plan.of(rows)
     bits = sum(row[0].bit_length() for row in rows)
-    if plan.work > 40 * len(rows) and plan.work * bits > MODULAR_FROM_WORK:
-        values = _modular(rows, plan, check)
-        if values is not None:
-            return values
+    large = plan.work > 40 * len(rows) and plan.work * bits > MODULAR_FROM_WORK
+    if large and (values := _modular(rows, plan, check)) is not None:
+        return values
     return _direct(rows, plan, check, [] if closed is None else closed)
 
 
@@ -184,13 +183,10 @@ def _substitute(k: int, into: set[int], den: list[int], const: list[int], entrie
                 row[j] *= up
         for j, a in mine:
             row[j] = row.get(j, 0) + share * a
-        content = math.gcd(size, gain)
-        if content > 1:
-            content = math.gcd(content, *row.values())
-            if content > 1:
-                size, gain = size // content, gain // content
-                for j in row:
-                    row[j] //= content
+        if (content := math.gcd(size, gain)) > 1 and (content := math.gcd(content, *row.values())) > 1:
+            size, gain = size // content, gain // content
+            for j in row:
+                row[j] //= content
         den[i], const[i] = size, gain
 
 
@@ -312,8 +308,7 @@ def _reconstruct(digits: list[Ints], prime: int) -> list[Pair] | None:
         numerator = x * denominator % modulus
         numerator = numerator if 2 * numerator <= modulus else numerator - modulus
         if numerator.bit_length() + denominator.bit_length() > modulus.bit_length() - SPARE:
-            found = _rational(numerator % modulus, modulus)
-            if found is None:
+            if (found := _rational(numerator % modulus, modulus)) is None:
                 return None
             numerator, denominator = found[0], denominator * found[1]
         values.append((numerator, denominator))

@@ -310,8 +310,7 @@ class _Solve:
             if gain[0]:
                 pays = True
                 terms.append((weight, gain))
-            target = self.local.get(self.dst[edge], -1)
-            if target < 0:
+            if (target := self.local.get(self.dst[edge], -1)) < 0:
                 leaves = True
                 n, d = self.value[self.dst[edge]]
                 terms.append((weight * factor[0], (n, d * factor[1])))

@@ -244,11 +244,9 @@ class _Search:
         way: dict[int, int] = {}
         todo = list(inside)
         while todo:
-            i = todo.pop()
-            if i not in inside:
+            if (i := todo.pop()) not in inside:
                 continue
-            branch = part.branch[i]
-            if branch is not None:
+            if (branch := part.branch[i]) is not None:
                 out = branch.leaves or branch.pays or any(j not in inside for j, _ in branch.shares)
             else:
                 ways = [k for k in options(i) if self.gets_out(part.moves[i][k], inside)]
@@ -261,8 +259,7 @@ class _Search:
         return inside, way
 
     def successors(self, node: int, options: Callable[[int], list[int]]) -> list[int]:
-        branch = self.part.branch[node]
-        if branch is not None:
+        if (branch := self.part.branch[node]) is not None:
             return [j for j, _ in branch.shares]
         return [self.part.moves[node][k].target for k in options(node)]
 

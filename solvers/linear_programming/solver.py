@@ -174,8 +174,7 @@ class _Solve:
             full = int(np.searchsorted(reached, reached[first] + 4 * self.method.block, side="right")) - 1
             last = min(max(full, first + 1), count)
             nodes = order[ptr[first] : ptr[last]]
-            nodes = nodes[np.isnan(self.view.value[nodes])]
-            if len(nodes):
+            if len(nodes := nodes[np.isnan(self.view.value[nodes])]):
                 yield nodes, int(tangle[first:last].max())
             first = last
 
@@ -218,8 +217,7 @@ class _Solve:
                 break
             self.count["refined"] += 1
             # Options far from being violated need no exact gap, and huge numbers would spoil the scaling.
-            other = self.basis(block, np.maximum(gap, -1e6 * gap.max()), tangle)
-            if other is None:
+            if (other := self.basis(block, np.maximum(gap, -1e6 * gap.max()), tangle)) is None:
                 break
             gap, better = self.gap(block, other[1])
             if not better < worst:
@@ -264,8 +262,7 @@ class _Solve:
         return np.where(slack <= 1e-6 + 1e-9 * size, 1.0, 1e-9 / (1.0 + np.maximum(slack, 0.0)))
 
     def run_program(self, program: Program, *, interior: bool = False) -> Answer:
-        left = min(self.deadline, self.run.deadline or math.inf) - time.monotonic()
-        if left > 0:
+        if (left := min(self.deadline, self.run.deadline or math.inf) - time.monotonic()) > 0:
             limit = left if math.isfinite(left) else None
             answer = pulp_adapter.solve(
                 program, self.method.solver, interior=interior, time_limit=limit, stop=self.must_stop

@@ -63,8 +63,7 @@ class Expansions:
 
     def __getitem__(self, state: Hashable) -> Position:
         """Position of a state; a `GameError` says what the game did wrong."""
-        found = self._kept.get(state)
-        if found is None:
+        if (found := self._kept.get(state)) is None:
             if len(self._kept) >= self.limit:
                 self._kept.clear()
             found = self._kept[state] = self._expand(state)
@@ -72,8 +71,7 @@ class Expansions:
 
     def payoff(self, state: Hashable) -> float | None:
         """Payoff of a state that is an end, None where the play goes on; cheaper than the whole position."""
-        found = self._kept.get(state)
-        if found is not None:
+        if (found := self._kept.get(state)) is not None:
             return found.payoff if found.kind == END else None
         node = ask_game(self.game.node, state)
         return self._end(node.payoff, state) if type(node) is End else None
@@ -134,8 +132,7 @@ class Expansions:
         stack: list[tuple[Any, float]] = [(edge, 1.0)]
         while stack:
             edge, weight = stack.pop()
-            kind = type(edge)
-            if kind is Chance:
+            if (kind := type(edge)) is Chance:
                 constant += weight * float(finite_number(edge.reward, "reward"))
                 total = edge.dist.total
                 stack += [
@@ -161,8 +158,7 @@ class Expansions:
         return Row(constant, tuple(weights), tuple(states))
 
     def _decides(self, state: Hashable) -> bool:
-        found = self._kept.get(state)
-        if found is not None:
+        if (found := self._kept.get(state)) is not None:
             return found.kind >= MAX
         return type(ask_game(self.game.node, state)) is Decide
 

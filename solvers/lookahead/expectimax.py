@@ -105,13 +105,11 @@ class Expectimax:
         settled = self._settled.get(state)
         if settled is not None and settled[0] <= depth:
             return settled[1]
-        found = self._bounds.get((state, depth, which))
-        if found is not None:
+        if (found := self._bounds.get((state, depth, which))) is not None:
             return found
         if depth > 0:
             return self.ranges[which]
-        payoff = self.positions.payoff(state)
-        if payoff is not None:
+        if (payoff := self.positions.payoff(state)) is not None:
             return self._settle(state, payoff, 0)
         if which == ESTIMATE:
             value = self.positions.estimate(state)
@@ -140,8 +138,7 @@ class Expectimax:
         if self.visits % _CHECK_EVERY == 0:
             self.check()
         position = self.positions[state]
-        kind = position.kind
-        if kind == END:
+        if (kind := position.kind) == END:
             return self._settle(state, position.payoff, 0).low, True
         if kind == CHANCE:
             value, firm = yield from self._chance(state, position, depth, which, alpha, beta)

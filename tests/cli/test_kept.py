@@ -430,3 +430,26 @@ def test_tables_of_a_game_do_not_stand_on_a_kept_lattice(run, monkeypatch):
     assert run("advise", *RACE, "mine=5", "theirs=5", "turn=5").exit_code == 0
     result = run("policy", *RACE)
     assert (result.exit_code, "no network" in result.output) == (0, False)
+
+
+def test_parts_and_tables_of_a_kept_lattice_are_not_solved_again(run, solves, monkeypatch, tmp_path):
+    monkeypatch.setattr("mdpdice.solving.lattice_route.FLAT_UP_TO_EDGES", 1000)
+    assert run("advise", *RACE, "mine=5", "theirs=5", "turn=5").exit_code == 0
+    to = ("--to", tmp_path / "policy.svg")
+    map_of = (*to, "--kind", "policy", "--x", "turn", "--y", "mine", "--where", "theirs=5")
+    for command in (
+        ("plot", *RACE, *map_of),
+        ("plot", *RACE, *map_of, "--policy", "hold-at:5"),
+        ("policy", *RACE, *to),
+    ):
+        assert run(*command).exit_code == 0
+    assert len(solves) == 1
+
+
+def test_a_saved_policy_can_be_played_whatever_was_kept(run, monkeypatch, tmp_path):
+    monkeypatch.setattr("mdpdice.solving.lattice_route.FLAT_UP_TO_EDGES", 1000)
+    assert run("advise", *RACE, "mine=5", "theirs=5", "turn=5").exit_code == 0
+    assert run("policy", *RACE, "--save", tmp_path / "best.npz").exit_code == 0
+    to = ("--to", tmp_path / "policy.svg", "--kind", "policy", "--x", "turn", "--y", "mine", "--where", "theirs=5")
+    for command in (("evaluate", *RACE), ("plot", *RACE, *to)):
+        assert run(*command, "--policy", tmp_path / "best.npz").exit_code == 0

@@ -19,6 +19,7 @@ from mdpdice import (
     Game,
     Kind,
     Policy,
+    certainly,
     compile_lattice,
     d6,
     decide,
@@ -265,3 +266,24 @@ def test_symmetry_beside_counters():
     solution = solve(Walk())
     assert solution.value() == 5
     assert solution.value(At(-3, left=2)) == solution.value(At(3, left=2)) == 5
+
+
+@pytest.mark.parametrize("paid", [0, 2, -0.5, Fraction(1, 3), "1/7"])
+@pytest.mark.parametrize("entering", [0, 3, 0.1, Fraction(-1, 3)])
+def test_plain_chance_is_written_as_chance_inside_chance_is(paid, entering):
+    """The quick way for edges straight to states, beside the general one, which adds fractions."""
+
+    def drawn(state):
+        # Targets that occur once, and twice with one reward, or with two.
+        to = (state % 6, 2, 2, end(), 3, 3)
+        rewards = (paid, paid, paid, 0, 1, state % 2)
+        edges = [one if one is to[3] else go(one, reward=reward) for one, reward in zip(to, rewards, strict=True)]
+        return roll(Dist(dict(zip(range(6), (4, 2, 6, 2, 8, 2), strict=True))), lambda k: edges[k], reward=entering)
+
+    plain = explore(Game.of(start=0, node=lambda s: decide({"a": drawn(s), "b": go((s + 1) % 9)})))
+    within = explore(
+        Game.of(start=0, node=lambda s: decide({"a": roll(certainly(0), lambda _: drawn(s)), "b": go((s + 1) % 9)}))
+    )
+    assert plain.digest == within.digest
+    assert plain.numerator.tolist() == within.numerator.tolist()
+    assert plain.averaged == within.averaged

@@ -222,6 +222,13 @@ def test_keys_tell_types_apart():
     assert (G.x + 1).key == (Holder().x + 1).key
 
 
+def test_zero_has_no_sign():
+    zeros = constant(-0.0), -constant(0.0), constant(0) * -2.75, constant(-0.0) + -0.0, table([-0.0, 1.0], 0)
+    assert {repr(zero) for zero in zeros} == {"0.0"}
+    assert table([-0.0, 1.0], G.i).args[0] == table([0.0, 1.0], G.i).args[0]
+    assert repr(table([-0.0, 1.0], G.i)) == repr(table([0.0, 1.0], G.i))
+
+
 def test_constants_fold():
     assert (constant(2) * 3 + 4).value == 10
     assert (G.x + 0).key == G.x.key

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from mdpdice.certification.checking.inequalities import NORMAL, ULP
+from mdpdice.certification.checking.kernels.average import look_ahead
 from mdpdice.networks.network import Bools, Floats, Ints, Kind, Network
 
 
@@ -58,17 +58,7 @@ def ahead(network: Network, edges: Bools, bias: Floats, sign: float) -> Floats:
 
     Nodes without such edges have minus infinity.
     """
-    n, source, weight = network.n_nodes, network.source, network.weight
-    chance, reward, move = network.kind == Kind.CHANCE, network.reward, bias[network.dst] - bias[network.source]
-    value, size = sign * (reward + move), np.abs(reward) + np.abs(move)
-    used = edges & chance[source]
-    at, degree = source[used], np.diff(network.indptr)
-    mean, total, spread, sizes = (
-        np.bincount(at, term[used], minlength=n) for term in (weight * value, weight, weight * size, size)
-    )
-    spread = spread + NORMAL * (sizes + (sizes > 0))
-    result = np.where(total > 0, mean + ((2 * degree + 8) * ULP + np.abs(1.0 - total)) * spread, -np.inf)
-    options = edges & ~chance[source]
-    room = 4 * ULP * (size + NORMAL * (size + (size > 0)))
-    np.maximum.at(result, source[options], (value + room)[options])
+    rows = network.kind, network.indptr.view(np.uint64), network.dst.view(np.uint64), network.weight, network.reward
+    result = np.full(network.n_nodes, -np.inf)
+    look_ahead(*rows, edges, bias, sign, result)
     return result

@@ -41,8 +41,10 @@ below the range of floats. A choice by such numbers may lose twice that. Everyth
 from __future__ import annotations
 
 import os
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from itertools import chain, pairwise
 from typing import Any, NamedTuple, TypeAlias
 
 import attrs
@@ -60,6 +62,8 @@ _Words: TypeAlias = tuple[NDArray[np.bool_], NDArray[np.uint64], NDArray[np.uint
 """Blocks that have words, and for every block and edge the lanes where it is there, and where it may be taken."""
 _Job: TypeAlias = tuple[list[int], Ints, bool]
 """Numbers of layers, the bounds of their points, and whether these are all of them."""
+_Edge: TypeAlias = tuple[int, float, int, bool, int, int]
+"""What it reads (from -1 downward: a port), weight, guard, whether the sides change, reward and number."""
 _Found: TypeAlias = tuple[int, list[tuple[float, float, float, float]], bool, float | None]
 """Number of a layer, residuals of best and of stored choices, whether it reads itself, and how long plays stay."""
 
@@ -248,7 +252,7 @@ class _Core:
         order = _successors_first(n, source, lattice.dst, stays & ~closes)
         if order is None:
             return None
-        core, ports, pairs = _arranged(lattice, order, source, reads)
+        core, ports, pairs = _arranged(lattice, order, source, reads, claim.choices is None)
         place = np.empty(lattice.size, dtype=lattice.point_type)
         return cls(lattice, claim, GridTables(lattice), core, ports, pairs, place)
 
@@ -467,7 +471,7 @@ def _limit(found: list[Floats]) -> Floats:
 
 
 def _arranged(
-    lattice: Lattice, order: Ints, source: Ints, reads: Ints
+    lattice: Lattice, order: Ints, source: Ints, reads: Ints, share: bool
 ) -> tuple[tuple[Any, ...], tuple[Ints, ...], tuple[Ints, ...]]:
     """Return the edges as the loops take them, see `mdpdice.certification.checking.kernels.lattice`.
 
@@ -479,6 +483,8 @@ def _arranged(
         Where edges begin.
     reads : ndarray of int64, shape (E,)
         Entry that an edge reads from the store; -1 for those that read none.
+    share : bool
+        Whether options that decisions have in common are to be looked at once.
     """
     possible = np.flatnonzero(lattice.weight > 0)
     source, reads = source[possible], reads[possible]
@@ -493,28 +499,66 @@ def _arranged(
         np.stack((read, flip[stored].astype(np.int64), reward[stored], folded[stored], turn[stored]), axis=1)
     )
     arg = lattice.dst[possible].astype(np.int64)
-    arg[stored] = lattice.n_nodes + port
+    arg[stored] = -1 - port
     # What is part of a port is not done again by the edges that read it.
     guard[stored & (turn != 0)] = -1
     flip[stored] = False
     reward[stored] = -1
-    indptr = np.searchsorted(possible, lattice.indptr)
+    columns = arg, lattice.weight[possible], guard, flip, reward, possible - lattice.indptr[source]
+    edges = list(zip(*(column.tolist() for column in columns), strict=True))
+    rows = [edges[first:end] for first, end in pairwise(np.searchsorted(possible, lattice.indptr).tolist())]
+    kinds = lattice.kind.tolist()
+    if share:
+        order = _shared(order, kinds, rows)
+    arg, weight, guard, flip, reward, number = (np.array(column) for column in zip(*chain(*rows), strict=True))
+    length = np.array([len(own) for own in rows])
     plain = ~flip & (reward < 0) & (guard < 0)
-    simple = np.bincount(source[~plain], minlength=lattice.n_nodes) == 0
     core = (
         order,
-        lattice.kind,
-        indptr,
-        arg,
-        lattice.weight[possible],
+        np.array(kinds, dtype=np.uint8),
+        np.concatenate(([0], np.cumsum(length))),
+        np.where(arg < 0, len(rows) - 1 - arg, arg),
+        weight,
         guard,
         flip,
         reward,
-        possible - lattice.indptr[source],
-        lattice.payoff,
-        simple,
+        number,
+        np.append(lattice.payoff, np.full(len(rows) - lattice.n_nodes, -1)),
+        np.bincount(np.repeat(np.arange(len(rows)), length)[~plain], minlength=len(rows)) == 0,
     )
     return core, made, pairs
+
+
+def _shared(order: Ints, kinds: list[int], rows: list[list[_Edge]]) -> Ints:
+    """Look at options that decisions have in common once; what asks or adds something gets a node of its own."""
+    every: list[int] = []
+    known: dict[tuple[int, int], list[int]] = defaultdict(list)
+    options: dict[int, set[int]] = {}
+    terms: dict[tuple[int, _Edge], int] = {}
+    count = len(rows)
+    for node in order.tolist():
+        if kinds[node] in (Kind.MAX, Kind.MIN):
+            own, folded = [], []
+            for edge in rows[node]:
+                term = kinds[node], (*edge[:5], 0)
+                if edge[2:5] != (-1, False, -1) and term not in terms:
+                    terms[term] = len(rows)
+                    every.append(len(rows))
+                    rows.append([term[1]])
+                    kinds.append(kinds[node])
+                own.append(terms.get(term, edge[0]))
+            left, options[node] = set(own), set(own)
+            within = [one for arg in own for one in known[kinds[node], arg] if options[one] <= options[node]]
+            for one in sorted(within, key=lambda one: -len(options[one])):
+                if len(options[one] & left) > 1:
+                    left -= options[one]
+                    folded.append(one)
+            known[kinds[node], max(own)].append(node)
+            folded += [arg for arg in own if arg in left and arg >= count]
+            rows[node] = [(arg, 1.0, -1, False, -1, -1) for arg in folded]
+            rows[node] += [(arg, 1.0, -1, False, -1, 0) for arg in own if arg in left and arg < count]
+        every.append(node)
+    return np.array(every)
 
 
 def _distinct(rows: Ints) -> tuple[tuple[Ints, ...], Ints]:

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from helpers.mutated_modules import mutated
+from helpers.mutated_modules import mutated, plain
 from helpers.raw_networks import network
 
 from mdpdice.certification.checking import average
+from mdpdice.certification.checking.kernels import average as loops
 from mdpdice.networks.network import Kind
 
 END, MAX, CHANCE = Kind.END, Kind.MAX, Kind.CHANCE
@@ -40,6 +41,7 @@ WAITS = network([(MAX, [(0,), (1, 1, 1.0)]), (MAX, [(0,)])])
 STUCK = network([(MAX, [(1, 1, 1.0)]), (CHANCE, [(1, 1.0)])])
 AWAY = network([(MAX, [(1, 1, 1.0)]), (CHANCE, [(0, 0.5), (2, 0.5)]), (MAX, [(2, 1, 9.0)])])
 TENTH = network([(MAX, [(1,)]), (CHANCE, [(0, 0.1, x) for x in [0.3] * 9 + [0.1]])])
+UNEVEN = network([(MAX, [(1,)]), (CHANCE, [(0, 0.25, 0.0), (0, 0.75, 4.0)])])
 TENTHS = float(np.bincount([0] * 10, 0.1 * np.array([0.3] * 9 + [0.1]))[0])
 HALVED = network([(MAX, [(1,)]), (CHANCE, [(0, 0.5, 0.0), (0, 0.5, 5e-324)])])
 SUM = network([(MAX, [(1, 1, 0.1)]), (MAX, [(0, 1, 0.2)])])
@@ -59,6 +61,10 @@ CASES: dict[str, tuple[tuple, bool]] = {
     "wrong bias of the policy": (claim(TURNS, [0, 1], 3 + 1e-9, 3 - 1e-9, bias=[0, 1], lower_bias=[0, 0]), False),
     "chance": (
         claim(FLIP, [0, -1], 3 + 1e-8, 3 - 1e-8, bias=[0, 3 + 1e-9], lower_bias=[0, 3 - 1e-9], rank=[0, 1]),
+        True,
+    ),
+    "uneven chance": (
+        claim(UNEVEN, [0, -1], 3 + 1e-8, 3 - 1e-8, bias=[0, 3 + 1e-9], lower_bias=[0, 3 - 1e-9], rank=[0, 1]),
         True,
     ),
     "mean too low": (claim(FLIP, [0, -1], 2.9, 2.8, bias=[0, 2.9], lower_bias=[0, 2.8], rank=[0, 1]), False),
@@ -138,18 +144,25 @@ MUTATIONS: dict[str, tuple[str, str, str]] = {
         "(follows, follows), (1.0, -1.0)",
         "better option ignored",
     ),
-    "reward left out": ("sign * (reward + move)", "sign * move", "reward ignored"),
-    "bias left out": ("sign * (reward + move)", "sign * reward", "in turn"),
-    "sign left out": ("sign * (reward + move)", "(reward + move)", "loses"),
-    "room of means": ("mean + ((2 * degree + 8) * ULP + np.abs(1.0 - total)) * spread", "mean", "mean within rounding"),
-    "room of nothing": ("NORMAL * (sizes + (sizes > 0))", "0", "underflow"),
-    "room of options": ("(value + room)[options]", "value[options]", "no room"),
-    "last option only": (
-        "np.maximum.at(result, source[options], (value + room)[options])",
-        "result[source[options]] = (value + room)[options]",
-        "first option ignored",
-    ),
     "infinite allowed": ("np.isfinite(gain).all() and", "True and", "infinite"),
+}
+
+# Of the compiled loop, which runs in plain Python here.
+LOOPS: dict[str, tuple[str, str, str]] = {
+    "reward left out": ("sign * (reward[e] + move)", "sign * move", "reward ignored"),
+    "bias left out": ("sign * (reward[e] + move)", "sign * reward[e]", "in turn"),
+    "sign left out": ("sign * (reward[e] + move)", "(reward[e] + move)", "loses"),
+    "room of means": (
+        "mean + ((2.0 * float(last - first) + 8.0) * ULP + abs(1.0 - total)) * (spread + tiny(whole))",
+        "mean",
+        "mean within rounding",
+    ),
+    "room of nothing": ("(spread + tiny(whole))", "spread", "underflow"),
+    "room of options": ("value + 4.0 * ULP * (size + tiny(size))", "value", "no room"),
+    "last option only": ("np.maximum(result[node], value", "np.maximum(-np.inf, value", "first option ignored"),
+    "last chance only": ("mean += weight[e] * value", "mean = weight[e] * value", "chance"),
+    "probabilities left out": ("mean += weight[e] * value", "mean += value", "uneven chance"),
+    "edges of others counted": ("elif edges[e]:", "else:", "right"),
 }
 
 
@@ -157,3 +170,12 @@ MUTATIONS: dict[str, tuple[str, str, str]] = {
 def test_mutated_checker_fails_its_case(name):
     text, replacement, case = MUTATIONS[name]
     assert says(mutated(average, text, replacement), case) is not CASES[case][1]
+
+
+@pytest.mark.parametrize("name", LOOPS)
+def test_mutated_loop_fails_its_case(name, monkeypatch):
+    text, replacement, case = LOOPS[name]
+    monkeypatch.setattr(average, "look_ahead", plain(loops).look_ahead)
+    assert says(average, case) is CASES[case][1]
+    monkeypatch.setattr(average, "look_ahead", mutated(loops, text, replacement).look_ahead)
+    assert says(average, case) is not CASES[case][1]

@@ -62,7 +62,7 @@ class Duel(Game[str, str]):
 class Wheel(Game[str, str]):
     """Nine numbers and nine options, one side after the other: every option is the best one for some number.
 
-    After some options the other side may win at once.
+    No two numbers offer the same.  After some options the other side may win at once.
     """
 
     at = Counter(range(3))
@@ -77,9 +77,10 @@ class Wheel(Game[str, str]):
         if state in ("won", "lost"):
             return end(20 if state == "won" else -20)
         side, number = state.split()
+        n = int(number)
         other = "down" if side == "up" else "up"
         options = {
-            str(option): go(other, self.at.add(1), self.last.set(option % 3), reward=(option + 2 * int(number)) % 9)
+            str(option): go(other, self.at.add(1), self.last.set(option % 3), reward=(option + 2 * n) % 9 + n)
             for option in range(9)
         }
         return decide(
@@ -294,15 +295,15 @@ MUTATIONS = [
         "loops.leave(best, i, row_guard, some, turn[q] * np.inf, wide)",
         "sheet: right",
     ),
-    ("inside[q] = there[i] & within", "inside[q] = np.uint64(0)", "race: right"),
+    ("inside[q] = there[0, i] & within", "inside[q] = np.uint64(0)", "race: right"),
     ("return spoilt != 0, itself != 0", "return spoilt != 0, False", "race: right"),
     ("itself |= arg[e] >= n and inside[arg[e] - n] != 0", "itself |= False", "race: right"),
-    ("chosen = word_guard[some] & there[one]", "chosen = there[one]", "sheet: right"),
+    ("chosen = word_guard[some] & there[0, one]", "chosen = there[0, one]", "sheet: right"),
     ("if choices[i, points[first + j]] != number[e]:", "if False:", "sheet: wrong choices"),
     ("defect[i] = abs(1.0 - whole)", "defect[i] = 0.0", "sheet: right"),
     (
-        "room[n + q], slack[n + q] = near, 4 * ULP * _least(near), 0.0",
-        "room[n + q], slack[n + q] = near, 0.0, 0.0",
+        "room[n + q], slack[0, n + q] = near, 4 * ULP * _least(near), 0.0",
+        "room[n + q], slack[0, n + q] = near, 0.0, 0.0",
         "sheet: right",
     ),
     (
@@ -310,7 +311,7 @@ MUTATIONS = [
         "room[i] = rooms",
         "sheet: right",
     ),
-    ("slack[i] += 0.0 if following else 2 * rooms", "slack[i] += 0.0", "sheet: right"),
+    ("slack[0, i] += 0.0 if following else 2 * rooms", "slack[0, i] += 0.0", "sheet: right"),
     (
         "                distance = abs(best[i, j] - value)",
         "                distance = 0.0",
@@ -332,7 +333,7 @@ MUTATIONS = [
         "race: right",
     ),
     ("most_room = max(most_room, room[i] + 2 * ULP * _least(size[i]))", "most_room = 0.0", "sheet: right"),
-    ("most_slack = max(most_slack, slack[i])", "most_slack = 0.0", "sheet: right"),
+    ("most_slack = max(most_slack, slack[0, i])", "most_slack = 0.0", "sheet: right"),
     ("later[r, j] = w[0, k, p] if p >= 0 else 0.0", "later[r, j] = 0.0", "race: right"),
     ("later[n_reads + r, j] = w[1, k, p] if p >= 0 else 0.0", "later[n_reads + r, j] = 0.0", "race: endless"),
     ("if q >= 0 and empty[ports[0][q]]:", "if q >= 0:", "race: right"),
@@ -360,15 +361,12 @@ MUTATIONS = [
     ),
     ("if to < 0 or layer[to]", "if layer[to]", "duel: beyond the grid"),
     ("            unknown |= word_reward[reward[q]]", "            unknown |= np.uint64(0)", "duel: unknown reward"),
-    ("there[i], bad[i] = live, live & unknown", "there[i], bad[i] = live, np.uint64(0)", "duel: unknown reward"),
+    ("there[0, i], bad[i] = live, live & unknown", "there[0, i], bad[i] = live, np.uint64(0)", "duel: unknown reward"),
     ("return spoilt != 0, itself != 0", "return False, itself != 0", "duel: unknown reward"),
-    (
-        "                    wrong |= bad[arg[e]]\n",
-        "                    wrong |= np.uint64(0)\n",
-        "duel: unknown reward",
-    ),
+    ("wrong |= bad[arg[e]] & there[int(number[e] < 0), arg[e]]", "wrong |= np.uint64(0)", "duel: unknown reward"),
+    ("wrong |= bad[arg[e]] & there[int(number[e] < 0), arg[e]]", "wrong |= bad[arg[e]]", "wheel: right"),
     ("                wrong |= chosen & unknown", "                wrong |= np.uint64(0)", "duel: unknown reward"),
-    ("bad[i] = wrong | (held & ~covered)", "bad[i] = held & ~covered", "duel: unknown reward"),
+    ("= covered, wrong | (held & ~covered)", "= covered, held & ~covered", "duel: unknown reward"),
     (
         "                if bad[i] >> np.uint64(j) & np.uint64(1) or not distance < np.inf:",
         "                if not distance < np.inf:",

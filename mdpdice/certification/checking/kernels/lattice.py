@@ -10,8 +10,9 @@ Arguments come in groups:
 core
     ``order, kind, indptr, arg, weight, guard, flip, reward, number, payoff, simple``: the nodes, successors
     first, and the edges that have a probability.  ``arg`` is the row that an edge reads, the successor's or, from n
-    on, that of a port; ``number`` its place among all edges of the node.  A node is *simple* if its edges have no
-    guard, and add nothing to the row that they read.
+    on, that of a port; ``number`` its place among all edges of the node, or -1 where it stands for all options of
+    the decision that it leads to, of which there may be none.  A node is *simple* if its edges have no guard, and
+    add nothing to the row that they read.
 ports
     ``read, flip, reward, guard, turn``: what is read from the store, and what an edge adds to that.  The guard is
     part of a port where an option reads it: ``turn`` is 1 for those of a maximum, -1 for those of a minimum and 0
@@ -53,7 +54,7 @@ def _rooms(core, ports, reads, tables):
     truth = np.zeros((guards + 2, LANES), dtype=np.bool_)
     words = (
         np.zeros(n + q, dtype=np.uint64),
-        np.zeros(n + q, dtype=np.uint64),
+        np.zeros((2, n + q), dtype=np.uint64),
         np.zeros(q, dtype=np.uint64),
         np.zeros((3, r), dtype=np.uint64),
         np.zeros(rewards, dtype=np.uint64),
@@ -67,9 +68,9 @@ def _look(first, lanes, core, ports, reads, claim, tables, room, size_read, size
     """Read what a block of points needs, and make the rows of the ports of it.
 
     Bits of `word_guard` are lanes where a guard holds (the last word is for edges without one), of `there` those
-    where a row may be used, of `bad` those where it says nothing, of `inside` those where it was read in the same
-    layer.  Sizes are the largest ones met so far.  Returns whether some row says nothing, and whether the layer
-    was read.
+    where a row may be used and, in its second line, where a decision has an option, of `bad` those where a row says
+    nothing, of `inside` those where it was read in the same layer.  Sizes are the largest ones met so far.  Returns
+    whether some row says nothing, and whether the layer was read.
     """
     (best, row_read, row_reward), row_guard, (bad, there, inside, word_read, word_reward, word_guard) = room
     _, total, values, layer, _, _ = claim
@@ -128,17 +129,17 @@ def _look(first, lanes, core, ports, reads, claim, tables, room, size_read, size
             unknown |= word_reward[reward[q]]
         if turn[q] == 0:
             # A mean needs all that it is made of.
-            there[i], bad[i] = held, held & (unknown | ~free)
+            there[0, i], bad[i] = held, held & (unknown | ~free)
         else:
             live = free & word_guard[guard[q] if guard[q] >= 0 else len(guards)]
-            there[i], bad[i] = live, live & unknown
+            there[0, i], bad[i] = live, live & unknown
             if live != held:
                 some = guard[q]
                 if some < 0 or live != word_guard[some]:
                     some = len(row_guard) - 1
                     loops.spell(live, row_guard)
                 loops.leave(best, i, row_guard, some, -turn[q] * np.inf, wide)
-        inside[q] = there[i] & within
+        inside[q] = there[0, i] & within
         spoilt |= bad[i]
         itself |= inside[q]
     return spoilt != 0, itself != 0
@@ -203,7 +204,7 @@ def _block(first, lanes, core, claim, tables, room, found, whole, defect):
     itself = False
     for i in order:
         begin, finish = indptr[i], indptr[i + 1]
-        there[i] = held
+        there[0, i] = held
         if kind[i] == END:
             bad[i] = held & word_reward[payoff[i]] if payoff[i] >= 0 else np.uint64(0)
             if payoff[i] >= 0:
@@ -218,12 +219,12 @@ def _block(first, lanes, core, claim, tables, room, found, whole, defect):
         if simple[i] and (mean or not following):
             _simple(i, begin, finish, mean, turn, arg, weight, best, wide)
             for e in range(begin, finish):
-                covered |= there[arg[e]]
+                covered |= there[int(number[e] < 0), arg[e]]
                 if covered == held:
                     break
             if spoilt:
                 for e in range(begin, finish):
-                    wrong |= bad[arg[e]]
+                    wrong |= bad[arg[e]] & there[int(number[e] < 0), arg[e]]
             if inner:
                 for e in range(begin, finish):
                     itself |= arg[e] >= n and inside[arg[e] - n] != 0
@@ -234,7 +235,7 @@ def _block(first, lanes, core, claim, tables, room, found, whole, defect):
             common = 0.0
             for e in range(begin, finish):
                 one, some = arg[e], guard[e] if guard[e] >= 0 else none
-                chosen = word_guard[some] & there[one]
+                chosen = word_guard[some] & there[0, one]
                 unknown = bad[one] | (word_reward[reward[e]] if reward[e] >= 0 else np.uint64(0))
                 if following and not mean:
                     for j in range(lanes):
@@ -268,7 +269,7 @@ def _block(first, lanes, core, claim, tables, room, found, whole, defect):
                 for j in range(lanes):
                     if covered >> np.uint64(j) & np.uint64(1):
                         defect[i] = max(defect[i], abs(1.0 - (common + whole[j])))
-        bad[i] = wrong | (held & ~covered)
+        there[1, i], bad[i] = covered, wrong | (held & ~covered)
         spoilt |= bad[i] != 0
     return itself
 
@@ -296,7 +297,7 @@ def _least(size):
 @njit
 def _rounding(core, ports, claim, size_read, size_reward, defect, size, room, slack):
     """How large the rows may be, how far rounding may have moved them, and what rounded choices may lose."""
-    order, kind, indptr, arg, _, _, flip, reward, _, payoff, _ = core
+    order, kind, indptr, arg, _, _, flip, reward, number, payoff, _ = core
     total, following, n = abs(claim[1]), claim[5], len(kind)
     for q in range(len(ports[0])):
         near = size_read[ports[0][q]]
@@ -304,11 +305,11 @@ def _rounding(core, ports, claim, size_read, size_reward, defect, size, room, sl
             near += total
         if ports[2][q] >= 0:
             near += size_reward[ports[2][q]]
-        size[n + q], room[n + q], slack[n + q] = near, 4 * ULP * _least(near), 0.0
+        size[n + q], room[n + q], slack[0, n + q] = near, 4 * ULP * _least(near), 0.0
     for i in order:
         if kind[i] == END:
             size[i] = size_reward[payoff[i]] if payoff[i] >= 0 else 0.0
-            room[i], slack[i] = 4 * ULP * _least(size[i]), 0.0
+            room[i], slack[0, i] = 4 * ULP * _least(size[i]), 0.0
             continue
         largest, rooms, slacks = 0.0, 0.0, 0.0
         for e in range(indptr[i], indptr[i + 1]):
@@ -319,15 +320,19 @@ def _rounding(core, ports, claim, size_read, size_reward, defect, size, room, sl
                 if reward[e] >= 0:
                     near += size_reward[reward[e]]
                 added += 4 * ULP * _least(near)
-            largest, rooms, slacks = max(largest, near), max(rooms, added), max(slacks, slack[arg[e]])
-        size[i], slack[i] = largest, slacks
+            largest, rooms, slacks = (
+                max(largest, near),
+                max(rooms, added),
+                max(slacks, slack[int(number[e] < 0), arg[e]]),
+            )
+        size[i], slack[:, i] = largest, slacks
         if kind[i] == CHANCE:
             terms = indptr[i + 1] - indptr[i]
             # A mean is off by no more than the worst of its arguments, and its own rounding.
             room[i] = (1.0 + defect[i]) * rooms + ((2 * terms + 8) * ULP + defect[i]) * _least(largest)
         else:
             room[i] = rooms
-            slack[i] += 0.0 if following else 2 * rooms
+            slack[0, i] += 0.0 if following else 2 * rooms
 
 
 # --- pieces of a layer --------------------------------------------------------------------------
@@ -346,7 +351,7 @@ def residuals(core, ports, reads, claim, tables, noted, live, near):
     best, bad = rooms[0][0], rooms[2][0]
     size_read, size_reward = np.zeros(len(reads[0])), np.zeros(len(rewards))
     most_read, most_reward = np.zeros(len(reads[0])), np.zeros(len(rewards))
-    size, room, slack = np.zeros(len(bad)), np.zeros(len(bad)), np.zeros(len(bad))
+    size, room, slack = np.zeros(len(bad)), np.zeros(len(bad)), np.zeros((2, len(bad)))
     whole, defect = np.zeros(LANES), _defects(core)
     used = np.zeros(len(entries), dtype=np.bool_)
     keep = len(live) == len(blocks) - 1
@@ -383,7 +388,7 @@ def residuals(core, ports, reads, claim, tables, noted, live, near):
         if used[k]:
             i = entries[k]
             most_room = max(most_room, room[i] + 2 * ULP * _least(size[i]))
-            most_slack = max(most_slack, slack[i])
+            most_slack = max(most_slack, slack[0, i])
     return off, most_room, most_slack, itself
 
 
@@ -399,7 +404,7 @@ def _taken(first, lanes, core, claim, tables, rooms, room, live, near):
         limit = 2 * room[i]
         for e in range(indptr[i], indptr[i + 1]):
             one, some = arg[e], guard[e] if guard[e] >= 0 else none
-            live[e] = near[e] = word_guard[some] & there[one]
+            live[e] = near[e] = word_guard[some] & there[int(number[e] < 0), one]
             if kind[i] == CHANCE or live[e] == 0:
                 continue
             if following:
@@ -444,7 +449,7 @@ def passes(core, ports, reads, claim, tables, start, ahead, early, noted, live, 
     The points of the layer begin at `start` of the list.  `noted`, `live` and `near` are what `residuals` has noted
     down of these blocks: where nothing was, the layer is not read.
     """
-    order, kind, indptr, arg, weight, _, flip, _, _, _, _ = core
+    order, kind, indptr, arg, weight, _, flip, _, _, _, simple = core
     entries, _, values = claim[:3]
     points, blocks = tables[:2]
     n, n_reads = len(kind), len(reads[0])
@@ -475,6 +480,13 @@ def passes(core, ports, reads, claim, tables, start, ahead, early, noted, live, 
                     continue
                 turned = ports[1][q] if q >= 0 else flip[e]
                 for side in range(2):
+                    if simple[i] and q < 0 and (mean or side == free):
+                        # Rows are 0 where there is nothing.
+                        if mean:
+                            loops.add(back, side * n + i, weight[e], side * n + arg[e], wide)
+                        else:
+                            loops.improve(back, side * n + i, 1.0, side * n + arg[e], wide)
+                        continue
                     # Who is not free does what the policy does, or what rounding may make it do.
                     word = live[b, e] if mean or side == free else near[b, e]
                     if word == 0:
