@@ -94,15 +94,15 @@ class Alone(contextlib.AbstractContextManager["Alone"]):
     def merge(self, marks: NDArray[np.bool_], points: NDArray[np.int64]) -> None:
         """Mark at some points what any process has marked there before it came here."""
 
-    def share(self, length: int, turn: int = 0) -> tuple[int, int, NDArray[np.int16] | None]:
+    def share(self, length: int, turn: int = 0) -> tuple[int, int, NDArray[np.int16]]:
         """Return from where to where this process takes points of a layer, and which process takes every point."""
-        return 0, length, None
+        return 0, length, np.zeros(length, dtype=np.int16)
 
     def together(self) -> contextlib.AbstractContextManager[None]:
         """Leave the block together: what one process raises there, or raised before it came there, all of them do."""
         return contextlib.nullcontext()
 
-    def exchange(self, values: NDArray[np.float64], points: NDArray[np.int64], owner: NDArray[np.int16] | None) -> None:
+    def exchange(self, values: NDArray[np.float64], points: NDArray[np.int64], owner: NDArray[np.int16]) -> None:
         """Give each other the values of a layer; `owner` tells who solved which point."""
 
     def handed(self, make: Callable[[], NDArray[np.float64] | None]) -> NDArray[np.float64] | None:

@@ -1,12 +1,9 @@
 """The processes that solve one lattice together: the ranks of an MPI communicator.
 
-All of them go the same way through a solve, and share the work on every layer: points, or parts of a layer that leads
-to itself.  Processes of one machine have the values in common, in memory that is mapped from one file without a name
-(and goes with the last array on it, which a window of MPI does not: to free it is up to all processes at once);
-between machines the values of a layer are exchanged once it is done.
-
-Wherever they wait for each other they first agree whether anything went wrong.  What one process raises all of them
-raise, at the next such place, so nobody waits for a process that has left.
+All of them go the same way through a solve, and share the work on every layer.  Those of one machine have the values in
+common, in a file that is mapped and has no name (it goes with the last array on it; a window of MPI would have to be
+freed by all at once); machines exchange the values of a layer once it is done.  Wherever processes wait for each other
+they first agree whether anything went wrong: what one of them raises all do, so nobody waits for one that has left.
 """
 
 from __future__ import annotations
@@ -52,9 +49,8 @@ class Team(Alone):
         self._leaders = self._comm.Split(0 if self._leads else MPI.UNDEFINED, self.rank)
         mine = np.array([self.rank])
         self._node.Bcast(mine)
-        leaders = self._gathered(self._comm, mine)[:, 0]
-        self._machines = len(np.unique(leaders))
-        self._machine = np.searchsorted(np.unique(leaders), leaders)
+        self._machine = np.unique(self._gathered(self._comm, mine), return_inverse=True)[1].reshape(-1)
+        self._machines = int(self._machine.max()) + 1
         self.folder = folder
         self._owner = np.zeros(0, dtype=np.int16)
         self._over = False
@@ -158,7 +154,7 @@ class Team(Alone):
                         found = _mapped(opened.fileno(), shape)
         return found
 
-    def share(self, length: int, turn: int = 0) -> tuple[int, int, NDArray[np.int16] | None]:
+    def share(self, length: int, turn: int = 0) -> tuple[int, int, NDArray[np.int16]]:
         """Return which of some points this process takes, and who takes each of them; `turn` shifts who does."""
         unit = min(UNIT, max(8 * FINEST, -(-length // UNITS // FINEST) * FINEST))
         unit = unit if length >= 4 * self.size * unit else FINEST
@@ -167,9 +163,8 @@ class Team(Alone):
         owner = np.repeat((np.arange(self.size) + turn) % self.size, np.diff(cuts)).astype(np.int16)
         return int(cuts[place]), int(cuts[place + 1]), owner
 
-    def exchange(self, values: Floats, points: Ints, owner: NDArray[np.int16] | None) -> None:
+    def exchange(self, values: Floats, points: Ints, owner: NDArray[np.int16]) -> None:
         """Give each other the values of a layer, and note who solved which point."""
-        assert owner is not None
         self._owner[points] = owner
         if self._machines == 1:
             return
@@ -191,10 +186,9 @@ class Team(Alone):
         return None if sent is None else np.frombuffer(sent)
 
     def takes(self, number: int, points: Ints) -> int:
-        """Return in which turn this process verifies some points.
+        """Return in which turn this process verifies points: those that the next one solved, and a share of the rest.
 
-        What one process solved the one before it verifies.  Two verify what several did, so that nobody vouches for
-        themselves alone; only the first of them finds out how long plays stay.
+        Two verify what several solved, so that nobody vouches for themselves alone.
         """
         owners = np.unique(self._owner[points])
         if len(owners) == 1 and owners[0] >= 0:

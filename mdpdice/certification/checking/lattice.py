@@ -510,7 +510,10 @@ def _arranged(
     kinds = lattice.kind.tolist()
     if share:
         order = _shared(order, kinds, rows)
-    arg, weight, guard, flip, reward, number = (np.array(column) for column in zip(*chain(*rows), strict=True))
+    edges = list(chain(*rows))
+    arg, weight, guard, flip, reward, number = (
+        np.array([edge[at] for edge in edges], dtype=column.dtype) for at, column in enumerate(columns)
+    )
     length = np.array([len(own) for own in rows])
     plain = ~flip & (reward < 0) & (guard < 0)
     core = (
