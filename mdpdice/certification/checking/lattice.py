@@ -508,7 +508,9 @@ def _arranged(
     kinds = lattice.kind.tolist()
     if share:
         order = _shared(order, kinds, rows)
-    arg, weight, guard, flip, reward, number = (np.array(column) for column in zip(*chain(*rows), strict=True))
+    if edges:
+        columns = tuple(np.array(column) for column in zip(*chain(*rows), strict=True))
+    arg, weight, guard, flip, reward, number = columns
     length = np.array([len(own) for own in rows])
     plain = ~flip & (reward < 0) & (guard < 0)
     core = (
