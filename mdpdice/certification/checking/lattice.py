@@ -510,10 +510,9 @@ def _arranged(
     kinds = lattice.kind.tolist()
     if share:
         order = _shared(order, kinds, rows)
-    edges = list(chain(*rows))
-    arg, weight, guard, flip, reward, number = (
-        np.array([edge[at] for edge in edges], dtype=column.dtype) for at, column in enumerate(columns)
-    )
+    if edges:
+        columns = tuple(np.array(column) for column in zip(*chain(*rows), strict=True))
+    arg, weight, guard, flip, reward, number = columns
     length = np.array([len(own) for own in rows])
     plain = ~flip & (reward < 0) & (guard < 0)
     core = (
