@@ -29,7 +29,7 @@ from mdpdice.networks.network import Floats, Ints
 
 SHARED = "/dev/shm"  # noqa: S108 - where Linux keeps memory that processes have in common
 UNIT, FINEST, UNITS = 8192, 64, 32
-"""Points are shared in units of at most `UNIT`, of which a large layer has `UNITS` or more, as a certificate does."""
+"""Points are shared in units of at most `UNIT`; a large layer has `UNITS` or more, the pieces of a certificate."""
 
 
 class Team(Alone):

@@ -164,7 +164,7 @@ def verify_lattice(
     found : Found, optional
         What is known of the same claim already; the rest is filled in.
     share : Share, optional
-        How several processes do this together, for all of which the claim is the same.
+        How several processes, with the same claim, do this together.
     """
     count = int(claim.layer.max(initial=0)) + 1
     nothing = np.full(count, np.inf)
