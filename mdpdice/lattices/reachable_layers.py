@@ -334,12 +334,12 @@ class _Spread:
             before, (begin, end, _) = self.counts.copy(), self.team.share(len(live), number)
             pieces = [live[begin + first : begin + last] for first, last in slabs(self.lattice, end - begin)]
             found = list(in_parallel(pool, self._piece, pieces))
-            back, itself = (any(result is sort for _, result in found) for sort in (None, True))
+            back, loops = (any(result is sort for _, result in found) for sort in (None, True))
             if self.team.size > 1:
-                self.back, self.itself = self.back or back, self.itself or itself
+                self.back, self.itself = self.back or back, self.itself or loops
             elif back:
                 return None
-            if self.team.size > 1 or not itself:
+            if self.team.size > 1 or not loops:
                 for at, (tables, _) in enumerate(found):
                     self._keep(number, at, tables)
                 return Layer(number, live, None)

@@ -17,7 +17,6 @@ import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import fields
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 import numpy as np
@@ -71,15 +70,13 @@ class Team(Alone):
             os.sched_setaffinity(0, there[at % len(there) :: max(1, len(same))])
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         """Raise what any process raises, and let go of the communicators."""
         if self._processors:
             os.sched_setaffinity(0, self._processors)
         try:
             if not self._over:
-                self._agree(error)
+                self._agree(error[1] if isinstance(error[1], BaseException) else None)
         finally:
             for comm in (self._leaders, self._node, self._comm):
                 if comm:
