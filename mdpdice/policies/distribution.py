@@ -101,8 +101,8 @@ def outcomes(
         how = "explore(game, merge=False) keeps it"
         raise UnsupportedError(f"this network holds means of rewards, so the distribution of totals is lost; {how}")
     if network.discount != 1:
-        how = "evaluate() tells its mean, simulate() plays it"
-        msg = f"the distribution of totals needs discount 1, and here is {number_text(network.discount)}; {how}"
+        this = f"this network has {number_text(network.discount)}; evaluate() tells its mean, simulate() plays it"
+        msg = f"the distribution of totals is computed for discount 1, and {this}"
         raise UnsupportedError(msg, value=network.discount)
     chain = induce(network, policies)
     start = chain.start(state)
