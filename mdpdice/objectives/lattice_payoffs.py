@@ -22,7 +22,7 @@ from mdpdice.lattices.lattice import Lattice
 from mdpdice.lattices.layer_solver import solve_layers
 from mdpdice.lattices.reachable_layers import find_layers
 from mdpdice.modelling.counters import Axis, CounterValue
-from mdpdice.modelling.expressions import FLOAT, INT, Expr, as_expr, least, most, table
+from mdpdice.modelling.expressions import FLOAT, Expr, as_expr, least, most, table
 from mdpdice.networks.network import Kind
 from mdpdice.objectives.collected import COLLECTED, refuse_counter
 from mdpdice.objectives.lattice_endings import end_where
@@ -43,7 +43,7 @@ def pay_worth(lattice: Lattice, objective: OfPayoff, run: Run) -> tuple[Lattice,
         how = "compile_lattice(game, merge=False)"
         _refuse(objective, f"this lattice holds means of rewards that differ; {how}")
     used = np.unique(lattice.reward[lattice.reward >= 0]).tolist()
-    unit = math.lcm(*(denominator(lattice.rewards[at]) for at in used))
+    unit = math.lcm(*(_denominator(lattice.rewards[at]) for at in used))
     paid = {at: _whole(lattice.rewards[at], unit, objective) for at in used}
     if any(_values(lattice, one, objective).min(initial=0) < 0 for one in paid.values()):
         _refuse(objective, "some rewards during the play are below 0")
@@ -149,7 +149,7 @@ def _tabulated(lattice: Lattice, payoff: Expr, objective: OfPayoff, collected: E
     """Return the worth of the payoff with what was collected, looked up in a table of all their sums."""
     if payoff.value is not None and collected.value is not None:
         return as_expr(_worth(objective, Fraction(payoff.value)))
-    finer = math.lcm(unit, denominator(payoff))
+    finer = math.lcm(unit, _denominator(payoff))
     own = _whole(payoff, finer, objective)
     step = finer // unit
     alone = np.unique(_values(lattice, own, objective)).tolist()
@@ -171,16 +171,13 @@ def _worth(objective: OfPayoff, payoff: Fraction) -> Any:
         raise GameError(msg, value=payoff) from error
 
 
-def denominator(expr: Expr) -> int:
-    """Return a common denominator of the values of an expression."""
-    if expr.kind <= INT:
-        return 1
+def _denominator(expr: Expr) -> int:
+    """Return the common denominator of the numbers in an expression."""
     if expr.op == "constant":
         return Fraction(expr.args[0]).denominator
-    if expr.op == "table":
-        return math.lcm(*(Fraction(entry).denominator for entry in expr.args[0]))
-    parts = [denominator(arg) for arg in expr.args if isinstance(arg, Expr)]
-    return math.prod(parts) if expr.op == "*" else math.lcm(*parts)
+    parts = [_denominator(arg) for arg in expr.args if isinstance(arg, Expr)]
+    entries = expr.args[0] if expr.op == "table" else ()
+    return math.lcm(*parts, *(Fraction(entry).denominator for entry in entries))
 
 
 def _whole(expr: Expr, unit: int, objective: OfPayoff) -> Expr:
@@ -211,7 +208,7 @@ def _least(lattice: Lattice, expr: Expr, objective: OfPayoff) -> Fraction:
     """Smallest value of an expression on the grid, or 0."""
     if expr.kind == FLOAT and expr.value is None:
         return Fraction(float(_values(lattice, expr, objective).min(initial=0.0)))
-    unit = denominator(expr)
+    unit = _denominator(expr)
     return Fraction(int(_values(lattice, _whole(expr, unit, objective), objective).min(initial=0)), unit)
 
 

@@ -25,9 +25,9 @@ from mdpdice.answers.grid_values import GridValues
 from mdpdice.errors import UnsupportedError
 from mdpdice.lattices.layer_solver import kernel_arguments, refuse_averaged
 from mdpdice.lattices.program import TERM
+from mdpdice.modelling.expressions import INT, Expr
 from mdpdice.networks.network import Floats, Ints, Kind
 from mdpdice.numerics.threads import in_parallel, threads, workers
-from mdpdice.objectives.lattice_payoffs import denominator
 from mdpdice.policies.totals import Outcomes
 
 LEAST = 1e-22
@@ -63,7 +63,7 @@ def lattice_outcomes(table: GridValues) -> Outcomes:
     if (table.layers.cyclic or table.layers.program.flip.any()) and (known := _two_totals(table)) is not None:
         return known
     _check(table)
-    if (unit := math.lcm(*(denominator(reward) for reward in table.lattice.rewards))) > LARGEST_UNIT:
+    if (unit := math.lcm(*(_denominator(reward) for reward in table.lattice.rewards))) > LARGEST_UNIT:
         msg = "rewards have no common denominator; write them as Fractions, or use outcomes(explore(game), policy)"
         raise UnsupportedError(msg, value=unit, limit=LARGEST_UNIT)
     with workers() as pool:
@@ -217,3 +217,15 @@ def _two_totals(table: GridValues) -> Outcomes | None:
     upper = min(max((mean - low) / (high - low), 0.0), 1.0) if low < high else 1.0
     chances = np.array([1.0 - upper, upper])
     return Outcomes(np.array([low, high])[chances > 0], chances[chances > 0])
+
+
+def _denominator(expr: Expr) -> int:
+    """Return a common denominator of the values of an expression."""
+    if expr.kind <= INT:
+        return 1
+    if expr.op == "constant":
+        return Fraction(expr.args[0]).denominator
+    if expr.op == "table":
+        return math.lcm(*(Fraction(entry).denominator for entry in expr.args[0]))
+    parts = [_denominator(arg) for arg in expr.args if isinstance(arg, Expr)]
+    return math.prod(parts) if expr.op == "*" else math.lcm(*parts)

@@ -83,7 +83,7 @@ def _subject(solver: Any) -> str:
 def _check_protocol(ledger: Ledger, solver: Any) -> Solver:
     try:
         cls = load_solver(solver) if isinstance(solver, str) else solver
-        backend: Solver = cls() if inspect.isclass(cls) else cls
+        backend: Any = cls() if inspect.isclass(cls) else cls
     except MdpDiceError as error:
         ledger.fail("protocol", error.message, cause=error)
     except Exception as error:  # noqa: BLE001 - the code of a plug-in
@@ -102,7 +102,8 @@ def _check_protocol(ledger: Ledger, solver: Any) -> Solver:
     if there is not True:
         ledger.fail("protocol", f"available() gives {there!r}, so nothing can be checked here")
     ledger.passed("protocol", 1)
-    return backend
+    found: Solver = backend
+    return found
 
 
 class _Battery:
