@@ -18,7 +18,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib.metadata import EntryPoint, entry_points
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, TypeVar, cast, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar, cast, runtime_checkable
 
 import attrs
 import numpy as np
@@ -71,15 +71,12 @@ def at_least(least: float) -> Callable[[object, attrs.Attribute[Any], Any], None
     return needs(f"a number of at least {least}", lambda x: x >= least)
 
 
-class Alone:
+class Alone(contextlib.AbstractContextManager["Alone"]):
     """The process that solves a lattice by itself: what `mdpdice.solving.team.Team` is to several."""
 
     rank, size, local = 0, 1, 1  # its number among all, how many there are, and how many on this machine
 
     folder: str | None = None  # where common memory lies on disk
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *_: object) -> None:
         pass
@@ -97,15 +94,15 @@ class Alone:
     def merge(self, marks: NDArray[np.bool_], points: NDArray[np.int64]) -> None:
         """Mark at some points what any process has marked there before it came here."""
 
-    def share(self, length: int, turn: int = 0) -> tuple[int, int, NDArray[np.int16] | None]:
+    def share(self, length: int, turn: int = 0) -> tuple[int, int, NDArray[np.int16]]:
         """Return from where to where this process takes points of a layer, and which process takes every point."""
-        return 0, length, None
+        return 0, length, np.zeros(length, dtype=np.int16)
 
     def together(self) -> contextlib.AbstractContextManager[None]:
         """Leave the block together: what one process raises there, or raised before it came there, all of them do."""
         return contextlib.nullcontext()
 
-    def exchange(self, values: NDArray[np.float64], points: NDArray[np.int64], owner: NDArray[np.int16] | None) -> None:
+    def exchange(self, values: NDArray[np.float64], points: NDArray[np.int64], owner: NDArray[np.int16]) -> None:
         """Give each other the values of a layer; `owner` tells who solved which point."""
 
     def handed(self, make: Callable[[], NDArray[np.float64] | None]) -> NDArray[np.float64] | None:

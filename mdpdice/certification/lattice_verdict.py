@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from typing import Any
 
 import attrs
 import numpy as np
 
-from mdpdice.certification.checking.lattice import Claim, Found, Share, verify_lattice
+from mdpdice.certification.checking.lattice import Claim, verify_lattice
 from mdpdice.lattices.reachable_layers import Layers
 from mdpdice.networks.network import Floats
 
@@ -21,22 +21,15 @@ class LatticeVerdict:
     reason: str  # why the answer is not certified, else empty
 
 
-def certify_lattice(
-    layers: Layers,
-    stored: Floats,
-    epsilon: float,
-    check: Callable[[], None] | None = None,
-    found: Found | None = None,
-    share: Share | None = None,
-) -> LatticeVerdict:
+def certify_lattice(layers: Layers, stored: Floats, epsilon: float, *more: Any) -> LatticeVerdict:
     """Verify the stored values of a lattice, of shape (entries, points of the grid), NaN where play cannot come.
 
-    `epsilon` is the largest relative width of an interval; `check` is called between layers, and may raise to give up.
-    `found` and `share` are those of `verify_lattice`.
+    `epsilon` is the largest relative width of an interval; `more` is for `verify_lattice`: `check`, called between
+    layers, which may raise to give up, `found` and `share`.
     """
     ranks = layers.ranks
     claim = Claim(layers.program.entries, stored, ranks.layer, ranks.inner)
-    widths = verify_lattice(layers.lattice, claim, check, found, share)
+    widths = verify_lattice(layers.lattice, claim, *more)
     both = widths.optimal + widths.policy
     width = 0.0
     for layer in layers.layers:

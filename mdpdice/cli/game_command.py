@@ -48,11 +48,8 @@ def command(name: str | None = None, **more: Any) -> Callable[[Callable[..., Ans
     return decorate
 
 
-def game_command(begin: Callable[[], None] | None = None, **more: Any) -> Callable[..., click.Command]:
-    """Make a command on a game of a function that takes a `Case`, and those options that are not read into that.
-
-    `begin` is called before the options are read.
-    """
+def game_command(**more: Any) -> Callable[[Callable[..., Answer]], click.Command]:
+    """Make a command on a game of a function that takes a `Case`, and those options that are not read into that."""
 
     def decorate(function: Callable[..., Answer]) -> click.Command:
         @game_argument
@@ -68,9 +65,7 @@ def game_command(begin: Callable[[], None] | None = None, **more: Any) -> Callab
 
             _tell(as_json, answer)
 
-        made = click.command(cls=_GameCommand, **more)(run)
-        made.begin = begin or made.begin
-        return made
+        return click.command(cls=_GameCommand, **more)(run)
 
     return decorate
 
@@ -139,12 +134,8 @@ def _interrupted(error: BaseException) -> str:
 class _GameCommand(click.Command):
     """A command on a game, whose ``--help`` also tells the parameters of the game that is named."""
 
-    def begin(self) -> None:
-        """Do nothing, unless `game_command` says what."""
-
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Note the NAME, then parse as click does."""
-        self.begin()
         # --help is answered before the arguments are read, so the name has to be found first.
         with contextlib.suppress(click.UsageError):
             asked, _, _ = self.make_parser(ctx).parse_args(list(args))

@@ -12,6 +12,8 @@ from typing import Any, cast
 
 import click
 
+from mdpdice.cli.processes import keep_quiet
+
 _MODULES = (
     *("advise", "best_set", "cache", "check", "crosscheck", "dice", "evaluate", "explain", "export"),
     *("import_", "info", "list_", "new", "play", "plot", "policy", "report", "serve", "simulate"),
@@ -23,6 +25,8 @@ class _Commands(UserDict[str, Any]):
     """The commands by name, each imported when it is asked for."""
 
     def __getitem__(self, name: str) -> click.Command:
+        if name == "solve":
+            keep_quiet()  # before its options are read
         module = super().__getitem__(name)
         return cast("click.Command", getattr(import_module(f"mdpdice.cli.{module}"), module))
 

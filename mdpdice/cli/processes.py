@@ -36,11 +36,7 @@ def communicator(checkpoint: str | None) -> Any:
         raise MissingPackageError(msg, package="mpi4py") from error
     comm = MPI.COMM_WORLD
     if comm.size != count:
-        library = MPI.Get_library_version().partition("\n")[0].strip("\0")
-        msg = (
-            f"mpiexec started {count} processes, and mpi4py, which uses {library!r}, sees {comm.size}: they belong to "
-            "different installations of MPI; take the mpiexec of that one"
-        )
+        msg = f"mpiexec started {count} processes and mpi4py sees {comm.size}: take the mpiexec of the MPI that it uses"
         raise UnsupportedError(msg)
     if comm.rank == 0:
         after = f"from what {checkpoint} holds" if checkpoint else "from the start; with --checkpoint DIR, from there"

@@ -10,7 +10,7 @@ import click
 from mdpdice.cli.case import Case
 from mdpdice.cli.game_command import Answer, game_command
 from mdpdice.cli.options import objective_options, solver_option
-from mdpdice.cli.processes import communicator, keep_quiet
+from mdpdice.cli.processes import communicator
 from mdpdice.cli.text import aligned, short
 from mdpdice.cli.values import after, infinite_data, value_data, value_rows, work_rows
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from mdpdice.answers.solution import Solution
 
 
-@game_command(begin=keep_quiet)
+@game_command()
 @objective_options
 @solver_option
 @click.option(

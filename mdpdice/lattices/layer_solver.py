@@ -95,9 +95,9 @@ def solve_layers(layers: Layers, run: Run, *, max_sweeps: int = 100_000) -> tupl
                 if layer.part is None:
                     first, last, owner = team.share(len(layer.points), layer.number)
                     pieces = [(first + begin, first + end) for begin, end in slabs(layers.lattice, last - first)]
-                    jobs = [
-                        (work, layer, number if team.size == 1 else -1, piece) for number, piece in enumerate(pieces)
-                    ]
+                    # Tables were kept of the same pieces, unless every process looked for all of them.
+                    kept = team.size == 1 or layers.ranks.strict
+                    jobs = [(work, layer, one if kept else -1, piece) for one, piece in enumerate(pieces)]
                     for _ in in_parallel(pool, _settle, jobs):
                         run.check()
                 else:

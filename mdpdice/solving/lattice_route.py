@@ -39,7 +39,7 @@ from mdpdice.solving.checkpoints import values_digest
 from mdpdice.solving.problem import library_version
 
 if TYPE_CHECKING:
-    from mdpdice.certification.checking.lattice import Found
+    from mdpdice.certification.checking.lattice import Found, Share
 
 FLAT_UP_TO_EDGES = 3_000_000
 """Edges up to which a game with counters is solved as a network, although its lattice would do."""
@@ -142,26 +142,24 @@ def certified(layers: Layers, values: Floats, made: Provenance, run: Run, epsilo
 
     Values have the shape (entries, points of the grid), and are NaN where play cannot come.
     """
-    from mdpdice.certification.checking.lattice import Share
     from mdpdice.certification.lattice_verdict import certify_lattice  # numba: kept answers do without
 
-    share = None if run.team.size == 1 else Share(run.team.takes, run.team.joined)
-    verdict = certify_lattice(layers, values, epsilon, *_verified(layers, values, run), share)
+    verdict = certify_lattice(layers, values, epsilon, *_verified(layers, values, run))
     status = Status.UNCERTIFIED if verdict.reason else Status.CERTIFIED
     made = attrs.evolve(made, seconds=time.perf_counter() - started)
     table = GridValues(layers, values, verdict.widths, made.sense)
     return Solution(table, status, made, verdict.width, verdict.reason)
 
 
-def _verified(layers: Layers, stored: Floats, run: Run) -> tuple[Callable[[], None], Found | None]:
-    """How to keep what is verified while it goes on, and what an earlier solve has verified of the same values."""
-    from mdpdice.certification.checking.lattice import Found
+def _verified(layers: Layers, stored: Floats, run: Run) -> tuple[Callable[[], None], Found | None, Share | None]:
+    """How to keep what is verified meanwhile, what an earlier solve has verified of the same values, and who does."""
+    from mdpdice.certification.checking.lattice import Found, Share
 
     file = run.checkpoint
     if file is not None:
         file.flush()
     if file is None or run.team.size > 1:
-        return run.check, None
+        return run.check, None, Share(run.team.takes, run.team.joined)
     count = int(layers.ranks.layer.max()) + 1
     found = Found(np.zeros((4, count)), np.ones(count))
     own, state = np.frombuffer(bytes.fromhex(values_digest(stored)), dtype=np.uint8), file.state("verified")
@@ -175,4 +173,4 @@ def _verified(layers: Layers, stored: Floats, run: Run) -> tuple[Callable[[], No
             told = {"off": found.off, "longest": found.longest, "done": np.array([found.done])}
             file.put("verified", {"values": own, **told})
 
-    return check, found
+    return check, found, None

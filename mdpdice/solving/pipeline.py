@@ -175,16 +175,14 @@ def solve(
         if error.checkpoint is not None:
             error.message += f"; {error.checkpoint} holds what was done, and the same call goes on from there"
         raise
+    made, details = found.provenance, {}
     if file is not None:
         # Layers, stages or components that were not solved again, 1 for a state.
-        resumed = sum(file.resumed.get(series, 0) for series in ("steps", "state"))
-        details = {**found.details, "resumed_layers": resumed}
-        found = attrs.evolve(found, provenance=attrs.evolve(found.provenance, details=details))
+        details["resumed_layers"] = sum(file.resumed.get(series, 0) for series in ("steps", "state"))
     if comm is not None:
-        made, shared = found.provenance, isinstance(way, LatticePlan) and found.lattice is not None
-        notes = made.notes if shared or team.size == 1 else (*made.notes, NOT_SHARED)
-        made = attrs.evolve(made, notes=notes, details={**found.details, "ranks": team.size if shared else 1})
-        found = attrs.evolve(found, provenance=made)
+        details["ranks"] = team.size if isinstance(way, LatticePlan) and found.lattice is not None else 1
+        made = attrs.evolve(made, notes=(*made.notes, *[NOT_SHARED] * (details["ranks"] < team.size)))
+    found = attrs.evolve(found, provenance=attrs.evolve(made, details={**made.details, **details}))
     return attrs.evolve(found, game=game) if isinstance(game, Game) else found
 
 

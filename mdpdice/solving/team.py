@@ -1,12 +1,9 @@
 """The processes that solve one lattice together: the ranks of an MPI communicator.
 
-All of them go the same way through a solve, and share the work on every layer: points, or parts of a layer that leads
-to itself.  Processes of one machine have the values in common, in memory that is mapped from one file without a name
-(and goes with the last array on it, which a window of MPI does not: to free it is up to all processes at once);
-between machines the values of a layer are exchanged once it is done.
-
-Wherever they wait for each other they first agree whether anything went wrong.  What one process raises all of them
-raise, at the next such place, so nobody waits for a process that has left.
+All of them go the same way through a solve, and share the work on every layer.  Those of one machine have the values in
+common, in a file that is mapped and has no name (it goes with the last array on it; a window of MPI would have to be
+freed by all at once); machines exchange the values of a layer once it is done.  Wherever processes wait for each other
+they first agree whether anything went wrong: what one of them raises all do, so nobody waits for one that has left.
 """
 
 from __future__ import annotations
@@ -32,7 +29,7 @@ from mdpdice.networks.network import Floats, Ints
 
 SHARED = "/dev/shm"  # noqa: S108 - where Linux keeps memory that processes have in common
 UNIT, FINEST, UNITS = 8192, 64, 32
-"""Points are shared in units of at most `UNIT`, of which a large layer has `UNITS` or more, as a certificate does."""
+"""Points are shared in units of at most `UNIT`; a large layer has `UNITS` or more, the pieces of a certificate."""
 
 
 class Team(Alone):
@@ -52,9 +49,8 @@ class Team(Alone):
         self._leaders = self._comm.Split(0 if self._leads else MPI.UNDEFINED, self.rank)
         mine = np.array([self.rank])
         self._node.Bcast(mine)
-        leaders = self._gathered(self._comm, mine)[:, 0]
-        self._machines = len(np.unique(leaders))
-        self._machine = np.searchsorted(np.unique(leaders), leaders)
+        self._machine = np.unique(self._gathered(self._comm, mine), return_inverse=True)[1].reshape(-1)
+        self._machines = int(self._machine.max()) + 1
         self.folder = folder
         self._owner = np.zeros(0, dtype=np.int16)
         self._over = False
@@ -104,13 +100,22 @@ class Team(Alone):
         lengths = self._gathered(self._comm, np.array(len(told)))
         if not lengths.any():
             return
-        self._over = True
-        first = int(np.flatnonzero(lengths)[0])
-        text = np.frombuffer(told, dtype=np.uint8).copy() if first == self.rank else np.empty(lengths[first], np.uint8)
-        self._comm.Bcast(text, first)
+        self._over, first = True, int(np.flatnonzero(lengths)[0])
+        text = self._sent(self._comm, told, first)
         if mine is not None and first == self.rank:
             raise mine
-        raise _made(json.loads(text.tobytes())) from mine
+        raise _made(json.loads(text or b"{}")) from mine
+
+    @staticmethod
+    def _sent(comm: Any, own: bytes | None, sender: int = 0) -> bytes | None:
+        """Return what one process sends to all."""
+        length = np.array([-1 if own is None else len(own)])
+        comm.Bcast(length, sender)
+        if length[0] < 0:
+            return None
+        sent = np.empty(length[0], np.uint8) if own is None or comm.rank != sender else np.frombuffer(own, np.uint8)
+        comm.Bcast(sent, sender)
+        return sent.tobytes()
 
     def room(self, shape: tuple[int, ...], checkpoint: object) -> Floats:
         """Return an array of NaN that all processes of a machine have in common."""
@@ -132,7 +137,7 @@ class Team(Alone):
                     marks[:, points] = self._gathered(self._leaders, marks[:, points]).any(axis=0)
 
     def _common(self, shape: tuple[int, ...], fill: float) -> Floats:
-        name = np.zeros(4096, dtype=np.uint8)
+        path = None
         with contextlib.ExitStack() as stack:
             with self.together():
                 if self._leads:
@@ -142,15 +147,14 @@ class Team(Alone):
                     found = _mapped(file.fileno(), shape)
                     found.fill(fill)
                     path = os.fsencode(file.name)
-                    name[: len(path)] = np.frombuffer(path, dtype=np.uint8)
-            self._node.Bcast(name)
+            path = self._sent(self._node, path)
             with self.together():
                 if not self._leads:
-                    with Path(os.fsdecode(name.tobytes().rstrip(b"\0"))).open("r+b") as file:
-                        found = _mapped(file.fileno(), shape)
+                    with Path(os.fsdecode(path or b"")).open("r+b") as opened:
+                        found = _mapped(opened.fileno(), shape)
         return found
 
-    def share(self, length: int, turn: int = 0) -> tuple[int, int, NDArray[np.int16] | None]:
+    def share(self, length: int, turn: int = 0) -> tuple[int, int, NDArray[np.int16]]:
         """Return which of some points this process takes, and who takes each of them; `turn` shifts who does."""
         unit = min(UNIT, max(8 * FINEST, -(-length // UNITS // FINEST) * FINEST))
         unit = unit if length >= 4 * self.size * unit else FINEST
@@ -159,9 +163,8 @@ class Team(Alone):
         owner = np.repeat((np.arange(self.size) + turn) % self.size, np.diff(cuts)).astype(np.int16)
         return int(cuts[place]), int(cuts[place + 1]), owner
 
-    def exchange(self, values: Floats, points: Ints, owner: NDArray[np.int16] | None) -> None:
+    def exchange(self, values: Floats, points: Ints, owner: NDArray[np.int16]) -> None:
         """Give each other the values of a layer, and note who solved which point."""
-        assert owner is not None
         self._owner[points] = owner
         if self._machines == 1:
             return
@@ -177,22 +180,15 @@ class Team(Alone):
 
     def handed(self, make: Callable[[], Floats | None]) -> Floats | None:
         """Return what `make` gives the first process."""
-        found, length = None, np.array([-1])
         with self.together():
             found = make() if self.rank == 0 else None
-        length[0] = -1 if found is None else len(found)
-        self._comm.Bcast(length)
-        if length[0] < 0:
-            return None
-        handed = np.empty(length[0]) if found is None else np.ascontiguousarray(found)
-        self._comm.Bcast(handed)
-        return handed
+        sent = self._sent(self._comm, None if found is None else found.tobytes())
+        return None if sent is None else np.frombuffer(sent)
 
     def takes(self, number: int, points: Ints) -> int:
-        """Return in which turn this process verifies some points.
+        """Return in which turn this process verifies points: those that the next one solved, and a share of the rest.
 
-        What one process solved the one before it verifies.  Two verify what several did, so that nobody vouches for
-        themselves alone; only the first of them finds out how long plays stay.
+        Two verify what several solved, so that nobody vouches for themselves alone.
         """
         owners = np.unique(self._owner[points])
         if len(owners) == 1 and owners[0] >= 0:

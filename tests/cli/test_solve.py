@@ -32,6 +32,7 @@ SCHEMA = {
     "seconds": float,
     "states": int,
     "edges": int,
+    "ranks": int,
     "notes": list,
     "summary": list,
 }

@@ -164,7 +164,7 @@ def verify_lattice(
     found : Found, optional
         What is known of the same claim already; the rest is filled in.
     share : Share, optional
-        How several processes do this together, for all of which the claim is the same.
+        How several processes, with the same claim, do this together.
     """
     count = int(claim.layer.max(initial=0)) + 1
     nothing = np.full(count, np.inf)
@@ -266,7 +266,9 @@ class _Core:
         # Layers are looked at side by side, since no check of one needs the result of another.
         off, (room, slack), longest = so_far.off[:2], so_far.off[2:], so_far.longest
         share = Share(lambda *_: 1, lambda found: found) if share is None else share
-        jobs = [(share.takes(at, points[job[1][0] : job[1][-1]]), job) for at, job in enumerate(_jobs(ends))]
+        order, nonempty = self.claim.inner[points], np.flatnonzero(np.diff(ends))
+        loops = set(nonempty[order[ends[nonempty]] != order[ends[nonempty + 1] - 1]].tolist())
+        jobs = [(share.takes(at, points[job[1][0] : job[1][-1]]), job) for at, job in enumerate(_jobs(ends, loops))]
         jobs = [(turn, job) for turn, job in jobs if turn and job[1][-1] > so_far.done]
         with ThreadPoolExecutor(_workers()) as pool:
             looks = pool.map(self._look, ((points, job, turn > 1) for turn, job in jobs))
@@ -392,17 +394,17 @@ class _Core:
         return self.core, self.ports, self.reads, told, tables
 
 
-def _jobs(ends: Ints) -> Iterator[_Job]:
-    """Thin layers together, and pieces of those that are not."""
+def _jobs(ends: Ints, loops: set[int]) -> Iterator[_Job]:
+    """Thin layers together, and pieces of those that are not; in pieces one of `loops` takes more passes."""
     count, total = len(ends) - 1, int(ends[-1])
     size = min(BATCH, total // BATCHES)
     first = 0
     while first < count:
         last = first + 1
-        while last < count and ends[last + 1] - ends[first] <= size:
+        while last < count and ends[last + 1] - ends[first] <= (size if last in loops else min(PIECE, size)):
             last += 1
         length = int(ends[last] - ends[first])
-        if length > max(PIECE, size):
+        if length > (max(PIECE, size) if first in loops else PIECE):
             step = min(PIECE, max(8 * kernels.LANES, -(-length // PIECES // kernels.LANES) * kernels.LANES))
             for begin in range(int(ends[first]), int(ends[last]), step):
                 yield [first], np.array([begin, min(begin + step, int(ends[last]))]), False
