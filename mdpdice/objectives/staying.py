@@ -3,7 +3,8 @@
 A play comes to stay in an end component, almost surely, and every one of them has a best average per counted visit,
 its gain, that all its nodes share.  With any gain `g` and bias `h` the rewards ``r - g c + h(to) - h(from)``, where `c`
 counts visits, have the same averages less `g`; so nothing can be gained from them, however discounted, if and only if
-`g` is the gain.
+`g` is the gain.  A sweep that adds as much to `h` at all counted nodes adds the gain: D. J. White, "Dynamic
+programming, Markov chains, and the method of successive approximations", J. Math. Anal. Appl. 6 (1963) 373-376.
 """
 
 from __future__ import annotations
@@ -74,7 +75,7 @@ class Staying:
         return attrs.evolve(self.network, reward=rewards, exact_rewards=exact)
 
     def sweep(self, tolerance: float, check: Callable[[], None]) -> tuple[Ints, Floats, Floats]:
-        """Return a policy, gains and a bias by relative value iteration, which makes them as exact where plays mix."""
+        """Return a policy, gains and a bias by relative value iteration, to a relative `tolerance` where plays mix."""
         from mdpdice.numerics.kernels.bellman import backup
 
         net, visited = self.network, np.flatnonzero(self.counted & (self.component >= 0))
