@@ -79,7 +79,7 @@ class Staying:
         from mdpdice.numerics.kernels.bellman import backup
 
         net, visited = self.network, np.flatnonzero(self.counted & (self.component >= 0))
-        order = np.argsort(strong_components(net.indptr, net.dst, ~self.counted[net.source]), kind="stable")
+        order: Any = np.argsort(strong_components(net.indptr, net.dst, ~self.counted[net.source]), kind="stable")
         order, after, at = unsigned(order[~self.counted[order]]), unsigned(visited), self.component[visited]
         rows, share = bellman(attrs.evolve(net, discount=Fraction(1))).rows, 1 / np.bincount(at)
         policy, (bias, moved) = np.full(net.n_nodes, -1), np.zeros((2, net.n_nodes))
@@ -133,7 +133,7 @@ class Staying:
         kind, indptr = np.where(degree > 0, Kind.CHANCE, Kind.END), np.append(0, np.cumsum(degree))
         nameless: dict[str, Any] = {"start": 0, "states": range(0), "actions": [], **edge_fields(net, edges)}
         chain = Network(kind, indptr, place[net.dst[edges]], payoff=payoff, exact_payoffs=exact, **nameless)
-        visits = np.append(self.counted, np.zeros(more))
+        visits: Any = np.append(self.counted, np.zeros(more))
         if before.dtype != object:
             paying = bellman(chain)
             return (solve_chain(one, stochastic=True)[:n] for one in (paying, attrs.evolve(paying, base=visits)))
