@@ -15,7 +15,7 @@ PYTHON312 ?= $(call found,3.12)
 PYTHON313 ?= $(call found,3.13)
 PYRIGHT   := pyright[nodejs]>=1.1.400
 
-.PHONY: demo play test test-slow browser scripts peers lint english tree types layers unit coverage docs format bench clean help
+.PHONY: demo play test test-slow browser scripts peers lint english tree types layers unit coverage docs format bench records clean help
 .DELETE_ON_ERROR:
 
 help:
@@ -30,6 +30,7 @@ help:
 	@echo 'make english    phrases that read as if translated, with what to write instead; part of make test'
 	@echo 'make format     let ruff lay out the code'
 	@echo 'make bench      the benchmarks, beside other solvers'
+	@echo 'make records    the cheap records of docs/records.json, computed again; RECORDS=--all computes every one'
 	@echo 'make clean      remove what was built, except $(VENV)'
 
 # --- Installation: repeated only when pyproject.toml has changed ---
@@ -75,6 +76,10 @@ bench: $(VENV)/.installed
 	@failed=; for script in first exploration strategies sweeps games flat averages; do echo "== $$script"; \
 	    $(BENCH)/bin/python benchmarks/$$script.py || failed="$$failed $$script"; done; \
 	    [ -z "$$failed" ] || { echo "goals not met:$$failed" >&2; exit 1; }
+
+# Names of records, --all or --write: see docs/records.py.
+records: $(VENV)/.installed
+	$(BIN)/python docs/records.py $(RECORDS)
 
 # --- Checks ---
 

@@ -9,13 +9,7 @@ from mdpdice.errors import UnknownStateError
 
 
 def read_fields(
-    text: str,
-    names: Sequence[str],
-    form: str,
-    *,
-    value: str = ".*?",
-    once: Iterable[set[str]] = (),
-    what: str = "state",
+    text: str, names: Sequence[str], form: str, *, value: str = ".*?", once: Iterable[set[str]] = ()
 ) -> dict[str, str]:
     """Return the values of a text ``name=value name=value``, no name twice; `value` is their regular expression.
 
@@ -31,5 +25,5 @@ def read_fields(
     wrong = not fields or pattern.sub("", text).strip() or len(values) < len(fields)
     wrong = wrong or any("=" in given for given in values.values())  # an unknown name
     if wrong or any(len(values.keys() & group) != 1 for group in once):
-        raise UnknownStateError(f"{text!r} is not a {what}; write {form}", value=text)
+        raise UnknownStateError(f"{text!r} is not a state; write {form}", value=text)
     return values

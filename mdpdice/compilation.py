@@ -44,6 +44,11 @@ def njit(function: F) -> F:
     return cast("F", Loop(function))
 
 
+def nested(function: F) -> F:
+    """Compile what compiled loops alone call: no way in from Python is compiled with it, nor is any for C."""
+    return cast("F", Loop(function, no_cpython_wrapper=True))
+
+
 def brief(function: F) -> F:
     """Compile what goes over its arrays once or twice; small ones are left to plain Python, which is sooner done."""
     return cast("F", Loop(function, plain=True))
@@ -66,7 +71,7 @@ class Loop:
 
     def __call__(self, *arguments: Any) -> Any:
         """Call the machine code, or the function itself."""
-        if self.options:  # what is inlined is called by plain Python alone
+        if self.options:  # what is nested, or inlined, is called by plain Python alone
             return self.function(*arguments)
         if self.plain and not Loop.compiling:
             Loop.spent += _elements(arguments)
@@ -94,7 +99,7 @@ class Loop:
 def _dispatcher(function: Callable[..., Any], options: dict[str, Any]) -> Any:
     import numba
 
-    make = functools.partial(numba.njit, nogil=True, error_model="numpy", **options)
+    make = functools.partial(numba.njit, nogil=True, error_model="numpy", no_cfunc_wrapper=True, **options)
     dispatcher: Any = make(cache=True)(function)
     if dispatcher is not function:  # numba is not switched off
         try:
@@ -129,4 +134,4 @@ def stamp(module: str) -> bytes:
 def loops_in(text: str) -> set[str]:
     """Modules with compiled loops that the text of a module imports at its top."""
     named = {name for module, part in _IMPORT.findall(text) for name in (module, f"{module}.{part}")}
-    return {name for name in named & sys.modules.keys() if {"njit", "brief"} & vars(sys.modules[name]).keys()}
+    return {name for name in named & sys.modules.keys() if {"njit", "brief", "nested"} & vars(sys.modules[name]).keys()}

@@ -17,7 +17,7 @@ PACKAGE = Path(compilation.__file__).parent
 COMPILED = sorted(
     path
     for path in PACKAGE.rglob("*.py")
-    if any(line in ("@njit", "@inlined", "@brief") for line in path.read_text(encoding="utf-8").splitlines())
+    if any(line in ("@njit", "@nested", "@inlined", "@brief") for line in path.read_text(encoding="utf-8").splitlines())
 )
 
 ROUNDS = '''
@@ -67,5 +67,5 @@ def test_every_import_of_loops_is_in_the_stamp(path: Path) -> None:
         if isinstance(node, ast.ImportFrom):
             imported |= {str(node.module)} | {f"{node.module}.{name.name}" for name in node.names}
     known = (imported & sys.modules.keys()) - {"numba"}
-    loops = {name for name in known if {"njit", "brief"} & vars(sys.modules[name]).keys()}
+    loops = {name for name in known if {"njit", "brief", "nested"} & vars(sys.modules[name]).keys()}
     assert loops == compilation.loops_in(text)

@@ -1,13 +1,17 @@
 """Two-dice Pig, a race to 50: one 1 loses the turn, two 1s lose all points, whoever banks 50 first has won."""
 
+import attrs
+
 from mdpdice import Counter, Edge, Game, Node, d6, decide, end, go, race, roll, solve
 
 
+@attrs.frozen
 class Turn(Game[str, str]):
     """One turn of two-dice Pig; `mine` is the score before it."""
 
-    mine = Counter(range(50))
-    points = Counter(range(50 + 12))
+    target: int = 50
+    mine = Counter(lambda game: range(game.target))
+    points = Counter(lambda game: range(game.target + 12))
 
     def start(self) -> str:
         return "turn"
@@ -22,6 +26,7 @@ class Turn(Game[str, str]):
 
 
 two_dice_pig = race(Turn(), 50)
+two_dice_pig_100 = race(Turn(100), 100)
 
 if __name__ == "__main__":
     print(f"Two-dice Pig to 50: whoever begins wins with probability {solve(two_dice_pig).value():.10f}")

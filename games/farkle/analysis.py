@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final, TypeAlias
+from typing import Final
 
 import attrs
 
@@ -12,11 +12,10 @@ from mdpdice.games.farkle.menus import DiceLeft
 from mdpdice.games.farkle.states import Action, Ready, State
 
 _START: Final = "start"
-_Start: TypeAlias = str
 
 
 @attrs.frozen
-class EveryPosition(Game[State | _Start, Action | At[Ready]]):
+class EveryPosition(Game[State | str, Action | At[Ready]]):
     """A turn that may start in any position: with any set of dice and any points at risk.
 
     Play reaches only some of them (two dice of six are never left with 50
@@ -36,10 +35,10 @@ class EveryPosition(Game[State | _Start, Action | At[Ready]]):
             for points in range(0, max(self.game.limit, 1), self.game.rules.grid)
         ]
 
-    def start(self) -> State | _Start:
+    def start(self) -> State | str:
         return _START
 
-    def node(self, state: State | _Start, /) -> Node[State | _Start, Action | At[Ready]]:
+    def node(self, state: State | str, /) -> Node[State | str, Action | At[Ready]]:
         """Choose a position, then play on from there."""
         if isinstance(state, str):
             return decide([(at, go(at.state, self.points.set(at.counters["points"]))) for at in self.positions()])

@@ -272,5 +272,4 @@ def _bounds(rules: Rules, cap: int, sets: list[Dice]) -> list[float]:
         rolls = np.split(np.maximum(offered, at * rules.grid + best), ends)
         for k, (odds, some) in enumerate(zip(chance, rolls, strict=True), start=1):
             worth[at, k] = (odds @ some.T[:, :, None])[:, :, 0].max(axis=1)
-    found: list[float] = worth[0, MAX_DICE].tolist()
-    return found
+    return [float(one) for one in worth[0, MAX_DICE]]

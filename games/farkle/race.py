@@ -24,6 +24,9 @@ from mdpdice.games.races import RaceGame
 
 RaceState: TypeAlias = State | Second
 
+_MINE = {"help": "dice of the player who starts, if not `dice`"}
+_THEIRS = {"help": "dice of the other player, if not `dice`"}
+
 
 def _none_or_dice(given: int | str | Die | Iterable[str | Die] | None) -> tuple[Die, ...] | None:
     return None if given in (None, "none") else read_dice(given)
@@ -63,12 +66,8 @@ class FarkleRace(RaceGame[RaceState, Action]):
     target: int = whole(4000, 50_000, "points that win when banked")
     dice: tuple[Die, ...] = attrs.field(default=SIX, converter=read_dice, metadata={"help": DICE_HELP})
     rules: Rules = attrs.field(default=KCD, converter=read_rules, metadata={"help": RULES_HELP})
-    my_dice: tuple[Die, ...] | None = attrs.field(
-        default=None, converter=_none_or_dice, metadata={"help": "dice of the player who starts, if not `dice`"}
-    )
-    their_dice: tuple[Die, ...] | None = attrs.field(
-        default=None, converter=_none_or_dice, metadata={"help": "dice of the other player, if not `dice`"}
-    )
+    my_dice: tuple[Die, ...] | None = attrs.field(default=None, converter=_none_or_dice, metadata=_MINE)
+    their_dice: tuple[Die, ...] | None = attrs.field(default=None, converter=_none_or_dice, metadata=_THEIRS)
     my_points: int = whole(0, 50_000, "points of the player who starts", least=0)
     their_points: int = whole(0, 50_000, "points of the other player", least=0)
 

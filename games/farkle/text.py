@@ -55,8 +55,7 @@ def read_state(book: MenuBook, text: str, form: str = FORM) -> tuple[State, int]
         raise UnknownStateError(f"points={points}: write a whole number of points", value=text)
     if "dice" in values:
         return Ready(book.left(_read_dice(book, values["dice"], text))), int(points)
-    roll = _read_roll(book, values["roll"], text)
-    menu = book.menu(roll)
+    menu = book.menu(_read_roll(book, values["roll"], text))
     if not menu.best and book.misread is None:
         msg = f"the roll {values['roll']} scores nothing, so the turn is over and there is no choice"
         raise UnknownStateError(msg, value=text)

@@ -82,15 +82,13 @@ class Knucklebones(Game[State, int]):
     columns: int = whole(3, 8, "columns of a board", unit="columns")
     rows: int = whole(3, 8, "dice that a column has room for", unit="rows")
     scoring: Scoring = choice(
-        *("matching", "whole-column", "plain"),
-        help_text="what equal dice in a column multiply: each other, the column, nothing",
+        "matching", "whole-column", "plain", help_text="what equal dice multiply: each other, the column, nothing"
     )
     payoff: Literal["win", "points"] = choice(
         "win", "points", help_text="P(win) - P(loss), or the difference of the scores"
     )
     heuristic: Literal["moves-left", "public-solver"] = choice(
-        *("moves-left", "public-solver"),
-        help_text="which empty squares count in an estimate: those still filled, or all",
+        "moves-left", "public-solver", help_text="which empty squares an estimate counts: those still filled, or all"
     )
 
     @property
@@ -112,13 +110,8 @@ class Knucklebones(Game[State, int]):
             mine, theirs = state
             return roll(d6, lambda die: go(Rolled(die, mine, theirs)))
         die, mine, theirs = state
-        return decide(
-            [
-                (column + 1, self._place(die, column, mine, theirs))
-                for column in range(self.columns)
-                if len(mine[column]) < self.rows
-            ]
-        )
+        free = [column for column in range(self.columns) if len(mine[column]) < self.rows]
+        return decide([(column + 1, self._place(die, column, mine, theirs)) for column in free])
 
     def _place(self, die: int, at: int, mine: Board, theirs: Board) -> Edge[State]:
         mine = (*mine[:at], place(mine[at], die), *mine[at + 1 :])

@@ -17,14 +17,10 @@ the top down, in rising order.  On boards with one column a die stands in front.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from mdpdice.errors import UnknownStateError
-from mdpdice.games.knucklebones.game import Facing, Rolled, State
+from mdpdice.games.knucklebones.game import Facing, Knucklebones, Rolled, State
 from mdpdice.games.knucklebones.rules import Board, empty_squares
-
-if TYPE_CHECKING:
-    from mdpdice.games.knucklebones.game import Knucklebones
 
 
 def show_board(board: Board, rows: int) -> str:

@@ -83,15 +83,10 @@ class Konijnenhokken(Game[State, Action]):
 
     dice: int = whole(DICE, DICE, DICE_HELP, unit="dice")
     t_max: int | None = whole(
-        None,
-        1_000,
-        "banked points at which the turn ends, or none for the number proved to be optimal",
-        converter=none_or_int,
+        None, 1_000, "banked points that end the turn, or none for the number proved optimal", converter=none_or_int
     )
     defects: Literal["none", "public-solver"] = choice(
-        "none",
-        "public-solver",
-        help_text="public-solver: the moves that the public program knows, which lack some cages",
+        "none", "public-solver", help_text="public-solver: the moves of the public program, which lack some cages"
     )
 
     # --- what follows from the parameters -------------------------------------
@@ -125,19 +120,13 @@ class Konijnenhokken(Game[State, Action]):
         """Return a decision, except for the first roll and the end at `t_max` (see the module's text)."""
         r1, r2, c, t = state[:4]
         if isinstance(state, Rolled):
-            return decide(
-                [
-                    (taken, self._stand(r1 + taken.ones, r2 + taken.twos, c + taken.cages, t))
-                    for taken in self.takes(state)
-                ]
-            )
+            taken = self.takes(state)
+            return decide([(one, self._stand(r1 + one.ones, r2 + one.twos, c + one.cages, t)) for one in taken])
         fresh = not r1 + r2
         if fresh and t >= self.limit:
             return end(t)
         rolls = offers(self.dice - r1 - r2 - c, c, defective=self.defective)
-        again: Edge[State] = roll(
-            rolls, lambda offered: end() if offered is None else go(Rolled(r1, r2, c, t, *offered))
-        )
+        again: Edge[State] = roll(rolls, lambda offered: go(Rolled(r1, r2, c, t, *offered)) if offered else end())
         # A turn begins with a roll.
         if fresh and not t:
             return again
@@ -145,9 +134,8 @@ class Konijnenhokken(Game[State, Action]):
         return decide(options)
 
     def _stand(self, r1: int, r2: int, c: int, t: int) -> Edge[State]:
-        if r1 + r2 + c < self.dice:
-            return _field(r1, r2, c, t)
-        return _field(0, 0, 0, t + run_points(r1, r2, c))
+        complete = r1 + r2 + c == self.dice
+        return _field(0, 0, 0, t + run_points(r1, r2, c)) if complete else _field(r1, r2, c, t)
 
 
 @functools.cache

@@ -44,8 +44,7 @@ class _Field(Look[Any], abc.ABC):
 
     def left(self, state: Any) -> int:
         """Dice left to roll."""
-        left: int = self.game.dice - state.r1 - state.r2 - state.c
-        return left
+        return int(self.game.dice - state.r1 - state.r2 - state.c)
 
     def table(self, state: Any, seen: Rolled | None = None) -> list[Part]:
         parts: list[Part] = [

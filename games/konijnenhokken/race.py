@@ -80,15 +80,11 @@ class KonijnenhokkenRace(RaceGame[Core, Action]):
         r1, r2, c = state[:3]
         if isinstance(state, Seen):
             offered = takes(Offer(*state[3:]), c)
-            return decide(
-                [(taken, self._stand(r1 + taken.ones, r2 + taken.twos, c + taken.cages)) for taken in offered]
-            )
+            return decide([(one, self._stand(r1 + one.ones, r2 + one.twos, c + one.cages)) for one in offered])
         swap = (self.mine.set(self.theirs), self.t.set(0))
         lost: Edge[Core] = pass_to(_START, *swap, self.theirs.set(self.mine))
-        again: Edge[Core] = roll(
-            offers(self.dice - r1 - r2 - c, c),
-            lambda offered: lost if offered is None else go(Seen(r1, r2, c, *offered)),
-        )
+        rolls = offers(self.dice - r1 - r2 - c, c)
+        again: Edge[Core] = roll(rolls, lambda offered: go(Seen(r1, r2, c, *offered)) if offered else lost)
         if not state.begun:
             return again
         stop: Edge[Core] = pass_to(_START, *swap, self.theirs.set(self.mine + self.t + run_points(r1, r2, c)))

@@ -86,8 +86,7 @@ def takes(offered: Offer, c: int, *, defective: bool = False) -> tuple[Take, ...
 @functools.cache
 def offers(dice: int, c: int, *, defective: bool = False) -> Dist[Offer | None]:
     """Return the distribution of what a roll of some dice offers after `c` cages; None is a lost turn."""
-    rolls = pool([d6] * dice, faces=FACES)
-    return rolls.map(functools.partial(_offer, c=c, defective=defective))
+    return pool([d6] * dice, faces=FACES).map(functools.partial(_offer, c=c, defective=defective))
 
 
 def example_roll(offered: Offer, c: int, dice: int) -> tuple[int, ...]:

@@ -73,8 +73,7 @@ def allocation(game: Konijnenhokken, solution: Solution) -> list[TakeRow]:
             chosen.setdefault(key, []).append((state.t, solution.action(state)))
     rows = []
     for (c, r1, r2, *offered), answers in sorted(chosen.items()):
-        faces = example_roll(Offer(*offered), c, game.dice - r1 - r2 - c)
-        shown = ",".join(map(str, faces))
+        shown = ",".join(map(str, example_roll(Offer(*offered), c, game.dice - r1 - r2 - c)))
         for take, group in itertools.groupby(sorted(answers), key=lambda answer: answer[1]):
             totals = [t for t, _ in group]
             row = (r1, r2, c, shown, *offered, totals[0], totals[-1], *take)
@@ -113,9 +112,8 @@ def stop_or_roll_text(game: Konijnenhokken, solution: Solution) -> list[str]:
 def _cell(game: Konijnenhokken, row: StopRow | None) -> str:
     if row is None:
         return ""
-    if row.roll_up_to is None:
-        return "-"
-    return "*" if row.roll_up_to >= game.limit - 1 else str(row.roll_up_to)
+    most = row.roll_up_to
+    return "-" if most is None else "*" if most >= game.limit - 1 else str(most)
 
 
 def allocation_text(

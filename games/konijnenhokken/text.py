@@ -14,15 +14,11 @@ and reading the text gives that state again.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from mdpdice.errors import UnknownStateError
-from mdpdice.games.konijnenhokken.game import Field, Rolled, State
+from mdpdice.games.konijnenhokken.game import Field, Konijnenhokken, Rolled, State
 from mdpdice.games.konijnenhokken.rules import LAST_CAGE, Offer, example_roll, offer, run_points
 from mdpdice.games.text_fields import read_fields
-
-if TYPE_CHECKING:
-    from mdpdice.games.konijnenhokken.game import Konijnenhokken
 
 _FORM = "r1=1 r2=2 c=1 t=20 (what is not named is 0), with roll=1,3,6 after a roll"
 

@@ -14,9 +14,8 @@ profits differ by less than `mdpdice.games.school.bob.TIE`, they are equal.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
 from fractions import Fraction
-from typing import Any, NamedTuple, Never, TypeAlias, cast
+from typing import Any, NamedTuple, Never, TypeAlias
 
 import attrs
 import numpy as np
@@ -25,10 +24,21 @@ import numpy.typing as npt
 from mdpdice import Dist, Game, Node, end, go, roll
 from mdpdice.games.school.averages import averages, scores
 from mdpdice.games.school.bob import TIE, available, plain
-from mdpdice.games.school.rules import COMBINATIONS, OPEN_HELP, Rules, opened
-from mdpdice.games.school.turn import HELD, REROLLS, ROLLS, Action, CrossOut, Dice, Score, multiplier, rerolls, tables
+from mdpdice.games.school.rules import ALL, COMBINATIONS, OPEN_HELP, Rules, opened
+from mdpdice.games.school.turn import (
+    HELD,
+    REROLLS,
+    ROLLS,
+    Action,
+    CrossOut,
+    Dice,
+    Ints,
+    Score,
+    multiplier,
+    rerolls,
+    tables,
+)
 
-Ints: TypeAlias = npt.NDArray[np.int64]
 Open: TypeAlias = tuple[str, ...]
 
 
@@ -63,7 +73,7 @@ class BobGame(Rules, Game[State, Never]):
     127.733620282
     """
 
-    open: Open = attrs.field(default=cast("Any", "all"), converter=opened, metadata={"help": OPEN_HELP})
+    open: Open = attrs.field(default=ALL, converter=opened, metadata={"help": OPEN_HELP})
 
     def start(self) -> State:
         return self.open
@@ -147,12 +157,11 @@ def bob_turns(rules: Rules, sets: tuple[Open, ...]) -> Turns:
 
 
 @functools.cache
-def _compiled() -> Callable[..., None]:
+def _compiled() -> Any:
     """Return `_turns`, compiled when it is first used: importing numba takes a second."""
     import numba
 
-    function: Callable[..., None] = numba.njit(cache=True, nogil=True)(_turns)
-    return function
+    return numba.njit(cache=True, nogil=True)(_turns)
 
 
 def _turns(

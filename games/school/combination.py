@@ -13,10 +13,12 @@ import attrs
 
 from mdpdice import Edge, Game, Node, decide, end, go, roll
 from mdpdice.games.parameters import choice
-from mdpdice.games.school.rules import GRADES_HELP, Grades, Rules, combination_named
+from mdpdice.games.school.rules import GRADES_HELP, OTHERS, Grades, Rules, combination_named
 from mdpdice.games.school.turn import REROLLS, Action, CrossOut, Held, Rolled, Score, multiplier, rerolls, rolled
 
 State: TypeAlias = Held | Rolled
+
+_HELP = f"what the turn is for: grade-1 to grade-6, {', '.join(OTHERS)}"
 
 
 @attrs.frozen
@@ -42,14 +44,7 @@ class SchoolCombination(Rules, Game[State, Action]):
     """
 
     grades: Grades = choice("positive", "negative", help_text=GRADES_HELP)
-    combination: str = attrs.field(
-        default="pair",
-        converter=combination_named,
-        metadata={
-            "help": "what the turn is for: grade-1 to grade-6, pair, set, two-pairs, full, care,"
-            " little-straight, big-straight, poker or trash"
-        },
-    )
+    combination: str = attrs.field(default="pair", converter=combination_named, metadata={"help": _HELP})
 
     def start(self) -> State:
         """All dice are about to be rolled for the first time."""

@@ -12,13 +12,13 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator
-from typing import Any, TypeAlias, cast
+from typing import Any, TypeAlias
 
 import attrs
 
 from mdpdice import At, Edge, Flags, Game, Node, Option, decide, end, go, roll, when
 from mdpdice.errors import GameError
-from mdpdice.games.school.rules import GRADES, OPEN_HELP, Rules, opened
+from mdpdice.games.school.rules import ALL, GRADES, OPEN_HELP, Rules, opened
 from mdpdice.games.school.turn import REROLLS, Action, CrossOut, Dice, Held, Rolled, Score, multiplier, rerolls, rolled
 
 State: TypeAlias = Held | Rolled
@@ -52,11 +52,7 @@ class School(Rules, Game[State, Action]):
     48.329241
     """
 
-    open: tuple[str, ...] = attrs.field(
-        default=cast("Any", "all"),  # not the 15 names: "all" is what --help shows
-        converter=_some_open,
-        metadata={"help": OPEN_HELP},
-    )
+    open: tuple[str, ...] = attrs.field(default=ALL, converter=_some_open, metadata={"help": OPEN_HELP})
 
     used = Flags(lambda game: game.open)
 

@@ -30,7 +30,7 @@ import functools
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 import attrs
 
@@ -88,6 +88,7 @@ def opened(names: str | Iterable[str]) -> tuple[str, ...]:
     return combinations_named(name for name in listed if name not in ("", "-"))
 
 
+ALL: Any = "all"  # not the 15 names: "all" is what --help shows
 OPEN_HELP: Final = "combinations that are open at the start, with commas, or all"
 
 
@@ -140,8 +141,7 @@ class Rules:
     little: int = whole(15, 1_000, "points of the little straight", least=0, converter=_points)
     big: int = whole(20, 1_000, "points of the big straight", least=0, converter=_points)
     two_pairs: TwoPairs = choice(
-        *("exactly-four", "four-or-five", "strict"),
-        help_text="equal dice that are two pairs too: four of them but not five, four or five, or none (strict)",
+        "exactly-four", "four-or-five", "strict", help_text="equal dice that are two pairs: four, four or five, none"
     )
     full: Full = choice(
         *("with-five", "strict"), help_text="whether five equal dice are a full, or only three and two (strict)"

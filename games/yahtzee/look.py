@@ -40,9 +40,8 @@ class SheetLook(Look[ScoreSheet], of=ScoreSheet):
             return []
         game, every, rows = self.game, (1 << len(self.game.sheet)) - 1, []
         for box, name in enumerate(game.sheet):
-            gone, last = (
-                At(start.state, **{**start.counters, "boxes": boxes}) for boxes in (1 << box, every - (1 << box))
-            )
+            used = 1 << box, every - (1 << box)
+            gone, last = (At(start.state, **{**start.counters, "boxes": boxes}) for boxes in used)
             rows.append((name, solution.value(start) - solution.value(gone), solution.value(last)))
         title = "what an open box is worth: points lost if it is filled with 0 at once, and its mean as the last one"
         return [Table("boxes", title, ("box", "given_up_at_once", "as_the_last_one"), rows)]

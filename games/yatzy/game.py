@@ -20,15 +20,8 @@ from mdpdice import Option, go, when
 from mdpdice.games.yahtzee.sheet import UPPER, ScoreSheet, upper_points
 
 LOWER = (
-    "pair",
-    "two pairs",
-    "three of a kind",
-    "four of a kind",
-    "small straight",
-    "large straight",
-    "full house",
-    "chance",
-    "yatzy",
+    *("pair", "two pairs", "three of a kind", "four of a kind"),
+    *("small straight", "large straight", "full house", "chance", "yatzy"),
 )
 BOXES = UPPER + LOWER
 SAME = {"pair": 2, "three of a kind": 3, "four of a kind": 4}

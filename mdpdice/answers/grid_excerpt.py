@@ -19,7 +19,6 @@ from mdpdice.answers.grid_values import GridValues, open_edges, resolved
 from mdpdice.answers.node_values import NodeValues
 from mdpdice.errors import GameError, StateLimitError
 from mdpdice.lattices.grid_tables import Tables
-from mdpdice.lattices.layer_solver import known_rows
 from mdpdice.lattices.point_states import PointStates, RepeatedActions
 from mdpdice.lattices.reachable_layers import Layers
 from mdpdice.modelling.text import fields_of
@@ -57,7 +56,7 @@ def excerpt(table: GridValues, where: Mapping[str, Any], max_states: int) -> Nod
     chunk = max(64, CHUNK_BYTES // (8 * program.n_rows))
     for first in range(0, len(points), chunk):
         tables = layers.tables.at(points[first : first + chunk])
-        rows, reached = known_rows(program, tables, table.stored), layers.nodes_at(tables)
+        rows, reached = table.known.at(tables), layers.nodes_at(tables)
         for core in cores.tolist():
             parts += _parts(layers, core, tables, rows, reached)
     if not parts:

@@ -15,11 +15,11 @@ import attrs
 import numpy as np
 
 from mdpdice.answers.passed_on import PassedOn
+from mdpdice.answers.plain_rows import PlainRows
 from mdpdice.errors import GameError, HorizonRangeError, UnknownStateError
 from mdpdice.lattices.digest import digest
 from mdpdice.lattices.grid_tables import Tables
 from mdpdice.lattices.lattice import FORBIDDEN, Lattice
-from mdpdice.lattices.layer_solver import known_rows
 from mdpdice.lattices.reachable_layers import Layers
 from mdpdice.modelling.counters import At, full_state
 from mdpdice.modelling.equality import same_kind
@@ -40,7 +40,7 @@ class GridValues:
     widths: Floats  # how far optimal value and value of the policy may be from them, shape (layers,)
     sense: str = "max"  # what the player to move wants
     _reached: dict[int, Bools] = attrs.field(factory=dict, init=False)
-    _last: dict[int, tuple[Floats, Tables]] = attrs.field(factory=dict, init=False)
+    _last: dict[tuple[int, int], tuple[Floats, Tables]] = attrs.field(factory=dict, init=False)
     _here: dict[int, tuple[Floats, Tables]] = attrs.field(factory=dict, init=False)
 
     lattice = PassedOn[Lattice]("layers.lattice", "What was solved.")
@@ -127,6 +127,11 @@ class GridValues:
         values = {lattice.actions[first + at]: worth[at] for at in there}
         return kind == Kind.MIN, [(action, value, value - width, value + width) for action, value in values.items()]
 
+    @cached_property
+    def known(self) -> PlainRows:
+        """The value of every row of the program at some points."""
+        return PlainRows(self.layers.program, self.stored)
+
     # --- places ---------------------------------------------------------------
 
     @cached_property
@@ -150,14 +155,13 @@ class GridValues:
         here = self._here.get(point)
         if here is not None:
             return here
-        program = self.layers.program
-        width = max(1, min(WIDTH, LOOKED_AT // program.n_rows))
+        width = 1 if self.known.few else max(1, min(WIDTH, LOOKED_AT // self.layers.program.n_rows))
         first = point - point % width
-        found = self._last.get(first)
+        found = self._last.get((first, width))
         if found is None:
             self._last.clear()
             tables = self.layers.tables.at(np.arange(first, min(first + width, self.lattice.size)))
-            found = self._last[first] = known_rows(program, tables, self.stored), tables
+            found = self._last[first, width] = self.known.at(tables), tables
         rows, tables = found
         self._here.clear()
         here = self._here[point] = rows[:, point - first], tables.take(np.array([point - first]))

@@ -42,7 +42,7 @@ def _wait(net: Network, counted: Bools, rank: Ints, check: Callable[[], None]) -
     """Return ``w >= 1 + P w`` at nodes where nothing is counted, 0 elsewhere."""
     chance, source, dst = net.kind == Kind.CHANCE, net.source, net.dst
     means, options = ~counted[source] & chance[source], ~counted[source] & ~chance[source]
-    wait, moves = rank * 1.0, ~counted & (net.kind != Kind.END)
+    wait, moves = rank.astype(np.float64), ~counted & (net.kind != Kind.END)
     for _ in range(WAITS):
         check()
         after = moves + np.bincount(source[means], net.weight[means] * wait[dst[means]], minlength=net.n_nodes)

@@ -30,9 +30,7 @@ def cache() -> None:
 def list_() -> Answer:
     """List the answers that are kept, last used first."""
     data, lines = _told("answers", found := kept.entries())
-    data["kept"] = [
-        {**_question(one.path), "file": one.path.name, "bytes": one.size, "used": one.used} for one in found
-    ]
+    data["kept"] = [{**_question(x.path), "file": x.path.name, "bytes": x.size, "used": x.used} for x in found]
     return Answer(data, [*lines, *map(_line, data["kept"])])
 
 

@@ -39,14 +39,13 @@ def load_game(name: str) -> Found:
     """Class of a registered game; a PluginError where it cannot be loaded, or is not a game."""
     point = _entry_points()[name]
     try:
-        game = point.load()
+        game: Found = point.load()
     except Exception as error:
         message = f"game {name!r} could not be loaded from {point.value}: {type(error).__name__}: {error}"
         raise PluginError(message, name=name, phase="load") from error
     if not _is_game(game):
         raise PluginError(f"game {name!r}: {point.value} is not a Game", name=name, phase="load")
-    found: Found = game
-    return found
+    return game
 
 
 def find_game(name: str) -> Found:
@@ -57,10 +56,9 @@ def find_game(name: str) -> Found:
     path, colon, attribute = (name, "", "") if name.endswith(".py") else name.rpartition(":")
     if colon or path:
         return _find_in_file(Path(path), attribute)
-    raise click.UsageError(
-        f"no game is called {name!r}; {did_you_mean(name, registered)}shipped are: {', '.join(registered) or 'none'}. "
-        "A game of your own is named by its file: path/to/file.py:ClassName"
-    )
+    known = f"{did_you_mean(name, registered)}shipped are: {', '.join(registered) or 'none'}"
+    own = "A game of your own is named by its file: path/to/file.py:ClassName"
+    raise click.UsageError(f"no game is called {name!r}; {known}. {own}")
 
 
 def _find_in_file(path: Path, attribute: str) -> Found:
@@ -127,5 +125,4 @@ def blame(error: BaseException, path: Path | None = None) -> str:
 def summary(game: Found) -> str:
     """First sentence or line of a game's docstring."""
     cls = game if isinstance(game, type) else type(game)
-    text = inspect.cleandoc(cls.__doc__ or "").partition("\n\n")[0]
-    return " ".join(text.split())
+    return " ".join(inspect.cleandoc(cls.__doc__ or "").partition("\n\n")[0].split())

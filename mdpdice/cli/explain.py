@@ -38,10 +38,8 @@ def explain(case: Case, size: int, position: str | None, path: str | None, solve
         case = case._replace(game=case.game.at(case.position(position)))
     lattice, large = compiled(case, case.objective)
     if large is not None:
-        raise click.UsageError(
-            f"{large.states:,} states are too many to be searched; explain what is ahead of one with --at STATE, as "
-            "advise takes it"
-        )
+        how = "explain what is ahead of one with --at STATE, as advise takes it"
+        raise click.UsageError(f"{large.states:,} states are too many to be searched; {how}")
     network = mdpdice.explore(case.game, progress=case.progress, lattice=lattice, max_states=most_states())
     solution = case.answer(solver, lambda: case.solve(solver, network), network=True)
     found = explained(case.game, solution, size=size, progress=case.progress)
@@ -55,9 +53,8 @@ def explain(case: Case, size: int, position: str | None, path: str | None, solve
     rows = [*case.rows(), *value_rows(data)]
     told = [f"{number}. {line}" for number, line in enumerate(found.lines[:-1], start=1)]
     loss = f"{found.loss:.6g}" if found.loss > worth.width else f"0, up to {worth.width:.1g}"
-    below = [
-        ("rule", f"{short(worth.estimate())} in [{short(worth.lower())}, {short(worth.upper())}], {worth.status.value}")
-    ]
+    interval = f"[{short(worth.lower())}, {short(worth.upper())}]"
+    below = [("rule", f"{short(worth.estimate())} in {interval}, {worth.status.value}")]
     below += [("loss", f"{loss} against the optimum")]
     if network.two_player:
         below.append(("against", "the optimal player; the rule is that of the one who starts"))

@@ -228,9 +228,7 @@ def _reader(kind: Any) -> Reader | None:
         return _tuple(inner)
     if isinstance(kind, type) and issubclass(kind, enum.Enum):
         return _choice({member.name: member for member in kind})
-    if isinstance(kind, typing.NewType):
-        return _reader(kind.__supertype__)
-    return None
+    return _reader(kind.__supertype__) if isinstance(kind, typing.NewType) else None
 
 
 def _number(text: str) -> float:

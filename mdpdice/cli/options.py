@@ -91,10 +91,7 @@ _policy_option = click.option(
 _against_option = click.option("--against", metavar="POLICY", help="Of the other player, by default the same.")
 seed_option = click.option("--seed", type=click.IntRange(0), default=1, help="Equal seeds give equal dice.")
 _horizon_option = click.option(
-    "--horizon",
-    type=click.IntRange(0),
-    metavar="N",
-    help="Stop a play after N decisions; it then earns nothing further.",
+    "--horizon", type=click.IntRange(0), metavar="N", help="Stop a play after N decisions; it then earns no more."
 )
 _epsilon_option = click.option(
     "--epsilon",

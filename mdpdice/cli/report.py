@@ -134,10 +134,8 @@ def _strategy(case: Case, solution: mdpdice.Solution) -> Iterable[str]:
     for table in tables or ([decision_table(solution, case.look)] if solution.lattice is None else []):
         cut = mdpdice.Table(table.name, table.title, table.columns, table.rows[:LISTED], table.lines[: LISTED + 2])
         yield html_table(cut).replace("h2>", "h3>")
-        if not table.lines and len(table.rows) > LISTED:
-            yield from _told(
-                f"{len(table.rows) - LISTED:,} more: mdpdice policy {case.name} --table {table.name} --csv"
-            )
+        if not table.lines and (left := len(table.rows) - LISTED) > 0:
+            yield from _told(f"{left:,} more: mdpdice policy {case.name} --table {table.name} --csv")
 
 
 def _pictures(case: Case, solution: mdpdice.Solution) -> Iterable[str]:

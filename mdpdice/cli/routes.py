@@ -40,9 +40,7 @@ def large(case: Case, lattice: mdpdice.Lattice | None = None, *, needs_network: 
     """
     _, layers = compiled(case, None, lattice, flat=needs_network)
     if layers is not None and case.objective is not None:
-        msg = (
-            f"{case.name} has {layers.states:,} states, too many for a policy under an objective; 'mdpdice solve' and "
-            "'mdpdice advise' take --objective there"
-        )
+        how = "'mdpdice solve' and 'mdpdice advise' take --objective there"
+        msg = f"{case.name} has {layers.states:,} states, too many for a policy under an objective; {how}"
         raise click.UsageError(msg)
     return layers

@@ -180,10 +180,8 @@ class Table:
         except NotConvergedError as error:
             if not any(name.partition(":")[0] == "lookahead" for name in self.names):
                 raise
-            msg = (
-                f"{error.message}. A player who looks ahead sees no reason to go on: look deeper, or let the game's "
-                "estimate() prefer what brings the end nearer"
-            )
+            how = "look deeper, or let the game's estimate() prefer what brings the end nearer"
+            msg = f"{error.message}. A player who looks ahead sees no reason to go on: {how}"
             raise click.ClickException(msg) from error
 
     # --- the seats ------------------------------------------------------------

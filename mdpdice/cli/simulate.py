@@ -77,10 +77,8 @@ def _on_arrays(
         model, policies = players(case, names, solver, max_states=most)
     except StateLimitError as error:
         if needed:
-            msg = (
-                f"{error}\n{case.name} is too large for the policy {needed[0]!r}; lookahead:DEPTH is played by "
-                f"the rules, and so is any of: {known_names(case)}"
-            )
+            how = f"lookahead:DEPTH is played by the rules, and so is any of: {known_names(case)}"
+            msg = f"{error}\n{case.name} is too large for the policy {needed[0]!r}; {how}"
             raise click.ClickException(msg) from error
         why = f"the game has at least {error.value:,} states"
         return _by_the_rules(case, names, solver, plays, seed, why)

@@ -17,11 +17,11 @@ from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
 import numpy as np
 
 from mdpdice.backend import Progress
-from mdpdice.errors import GameError, MdpDiceError
+from mdpdice.errors import GameError
 from mdpdice.exploration.assembly import END
 from mdpdice.exploration.traversal import CHANCE_KIND, END_KIND, PLAYER_KIND, SURE, Traversal, dead_end, whole_weights
 from mdpdice.lattices.lattice import Lattice
-from mdpdice.modelling.asking import ask_game
+from mdpdice.modelling.asking import ask_game, placed
 from mdpdice.modelling.checks import hashing_error, not_a_node_error
 from mdpdice.modelling.counters import Update, axes, unknown_counter_error
 from mdpdice.modelling.expressions import Expr, as_expr
@@ -114,13 +114,8 @@ class _CoreTraversal(Traversal[dict[str, Any]]):
             try:
                 known = self.known.get(id(option))
                 found = self._edges_of(option) if known is None else known[1]
-            except MdpDiceError as error:
-                error.action = action if error.action is None else error.action
-                raise
-            except MemoryError:
-                raise
-            except Exception as error:
-                raise hashing_error(error, option).at(None, action) from error
+            except Exception as error:  # noqa: BLE001 - it goes on, with its place
+                raise (wrong := placed(error, None, action, hashing_error, option)) from wrong.__cause__
             edges += found
             self.actions += [action] * len(found)
         if not edges:

@@ -9,6 +9,9 @@ node, except on the chance prefix, the chance nodes that a play passes before
 its first decision.  A chance state that is both in the prefix and reached later
 becomes two nodes, since its edges take a step in one role only.
 
+Batches.  A `ClassicMDP` that gives its transitions in batches is asked level by level, an action of many states at a
+time.  States are numbered batch by batch, and branches of an action to one state stay apart, with their own rewards.
+
 Counters.  A game with counters is asked for its core states only, and replicated
 over the values of the counters (`mdpdice.lattices.lattice`, `mdpdice.exploration.expansion`).
 """
@@ -16,28 +19,32 @@ over the values of the counters (`mdpdice.lattices.lattice`, `mdpdice.exploratio
 from __future__ import annotations
 
 import math
+import time
+from collections import defaultdict
 from collections.abc import Hashable
-from itertools import compress
+from itertools import chain, compress
 from typing import Any, TypeVar
 
 import attrs
+import numpy as np
 
 from mdpdice.backend import Progress
-from mdpdice.errors import GameError, MdpDiceError, StateLimitError
+from mdpdice.errors import GameError, StateLimitError
 from mdpdice.exploration.chance_prefix import separate_prefix
 from mdpdice.exploration.expansion import replicate
 from mdpdice.exploration.repeatability import check_repeatable
 from mdpdice.exploration.to_lattice import compile_lattice
 from mdpdice.exploration.traversal import CHANCE_KIND, END_KIND, PLAYER_KIND, Traversal, dead_end, whole_weights
 from mdpdice.lattices.lattice import Lattice
-from mdpdice.modelling.asking import ask_game
+from mdpdice.modelling.asking import ask, ask_game, placed
 from mdpdice.modelling.checks import hashing_error, not_a_node_error, not_an_edge_error
 from mdpdice.modelling.counters import axes
 from mdpdice.modelling.equality import collision_error, same_kind
-from mdpdice.modelling.game import Chance, Decide, End, Game, Go, PassTo, Unavailable, Uncertain
+from mdpdice.modelling.game import Chance, ClassicMDP, Decide, End, Game, Go, PassTo, Unavailable, Uncertain
 from mdpdice.modelling.number import count, finite_number
 from mdpdice.modelling.sense import sense_of
 from mdpdice.networks.arrays import split_exact
+from mdpdice.networks.choices import SUM_TOLERANCE, build
 from mdpdice.networks.network import Kind, Network
 
 S = TypeVar("S", bound=Hashable)
@@ -113,8 +120,10 @@ def explore(
         network = replicate(lattice, **limits)
         symmetric = type(game).canonical is not Game.canonical
         return attrs.evolve(network, canonical=game.unrolled().canonical) if symmetric else network
-    network = _FlatTraversal(game, merge, max_states, max_bytes, progress).run()
-    check_repeatable(game, network.states)
+    batches = isinstance(game, ClassicMDP) and type(game).transitions is not ClassicMDP.transitions
+    network = (_BatchTraversal if batches else _FlatTraversal)(game, merge, max_states, max_bytes, progress).run()
+    # A state of a model for batches has very many choices, and these were not asked for one by one.
+    check_repeatable(game, network.states[:1] if batches else network.states)
     return network
 
 
@@ -198,37 +207,27 @@ class _FlatTraversal(Traversal[Network]):
                 else:
                     raise not_an_edge_error(option)  # noqa: TRY301
                 keys.append(key)
-        except MdpDiceError as error:
-            if error.action is None:
-                error.action = actions[len(keys) + dropped]
-            raise
-        except MemoryError:
-            raise
-        except Exception as error:
-            raise hashing_error(error, option).at(None, actions[len(keys) + dropped]) from error
+        except Exception as error:  # noqa: BLE001 - it goes on, with its place
+            action = actions[len(keys) + dropped]
+            raise (wrong := placed(error, None, action, hashing_error, option)) from wrong.__cause__
         if dropped:
             there = [not (option is None or type(option) is Unavailable) for option in node.options]
             actions = list(compress(actions, there))
         if not keys:
             raise dead_end()
         self.actions.extend(actions)
-        if rewards:
-            first = len(self.keys)
-            self.rewards.update((first + at, reward) for at, reward in rewards.items())
-        self.kinds.append(PLAYER_KIND[node.player])
-        self.degrees.append(len(keys))
-        self.keys.extend(keys)
+        self._append(PLAYER_KIND[node.player], keys, [], rewards)
 
     def _lottery(self, node: Chance[Any]) -> tuple[list[int], list[int], dict[int, Any] | None]:
         """Targets, integer weights and non-zero rewards of a chance node, merged."""
         if node.dist.defect:
             self._record_defect(node.dist.defect)
-        if not self.merge:
+        if not self.merge or node.reward != 0:
             return self._general_lottery(node)
         row: dict[int, int] = {}
         paid: dict[int, Any] = {}
         get, number = row.get, self.index.setdefault
-        as_it_is, states, free = self.canonical is None, self.states, node.reward == 0
+        as_it_is, states = self.canonical is None, self.states
         for weight, edge in zip(node.dist.weights, node.edges, strict=True):
             kind = type(edge)
             if kind is Go:
@@ -251,14 +250,9 @@ class _FlatTraversal(Traversal[Network]):
             else:
                 return self._general_lottery(node)
             reward = 0 if kind is End else edge.reward  # type: ignore[attr-defined]
-            if not free:
-                if reward != 0:
-                    return self._general_lottery(node)
-                reward = node.reward
-            before = get(key, 0)
-            if before and paid.get(key, 0) != reward:
+            if key in row and paid.get(key, 0) != reward:
                 return self._general_lottery(node)
-            row[key] = before + weight
+            row[key] = get(key, 0) + weight
             if reward != 0:
                 paid[key] = reward
         if not paid:
@@ -294,3 +288,62 @@ class _FlatTraversal(Traversal[Network]):
         fields["reward"], fields["exact_rewards"] = split_exact(len(dst), self.rewards)
         fields["step"] = (((kind == Kind.MAX) | (kind == Kind.MIN)) & (fields["node_state"] >= 0))[dst]
         return Network(**separate_prefix(fields), canonical=self.canonical)
+
+
+class _BatchTraversal(_FlatTraversal):
+    """A traversal that asks for `ClassicMDP.transitions`, and for no node."""
+
+    def _explore_all(self) -> int:
+        game: Any = self.game
+        # Choice, probability and reward of every branch.
+        self.columns: list[Any] = [(np.zeros(0, dtype=np.int64), np.zeros(0), np.zeros(0))]
+        while (position := len(self.state_row)) < len(self.states):
+            asked = defaultdict(list)
+            for state in self.states[position:]:
+                if ask_game(game.terminal, state):
+                    self.payoffs[len(self.state_row)] = 0
+                else:
+                    for action in ask_game(game.ordered_actions, state):
+                        asked[action].append((state, len(self.actions)))
+                        self.actions.append(action)
+                self.state_row.append(len(self.actions))
+            for action, asking in asked.items():
+                self._ask(action, *zip(*asking, strict=True))
+                if len(self.keys) >= self.next_check or time.monotonic() > self.next_look:
+                    self._check_limits(position)
+        return position
+
+    def _ask(self, action: Any, states: tuple[Any, ...], choices: tuple[int, ...]) -> None:
+        """Ask for the transitions of an action, and number the next states."""
+        found = ask(self.game.transitions, states, action, what="transitions()", state=states[0], action=action)
+        try:
+            targets, *numbers = found
+            rows = targets.tolist() if isinstance(targets, np.ndarray) else targets
+            shape = len(states), len(rows[0])
+            chance, reward = (np.broadcast_to(part, shape).ravel() for part in numbers)
+            names = np.fromiter(chain.from_iterable(rows), dtype=object).reshape(chance.shape)
+        except (TypeError, ValueError, IndexError) as error:
+            msg = f"transitions() gave not next states, probabilities, rewards, each {len(states)} times k ({error})"
+            raise GameError(msg, state=states[0], action=action, value=found) from error
+        branches = np.flatnonzero(chance)
+        known = len(self.keys)
+        try:
+            self.keys.extend(map(self._target, names[branches].tolist()))
+        except Exception as error:  # noqa: BLE001 - it goes on, with its place
+            at = branches[len(self.keys) - known]  # those before it are numbered
+            raise (bad := placed(error, states[at // shape[1]], action, hashing_error, names[at])) from bad.__cause__
+        self.columns.append((np.repeat(choices, shape[1])[branches], chance[branches], reward[branches]))
+
+    def finish(self) -> Network:
+        """Return the network of the arrays."""
+        choice, chance, reward = map(np.concatenate, zip(*self.columns, strict=True))
+        order = np.argsort(choice, kind="stable")
+        width = np.bincount(choice, minlength=len(self.actions))
+        pointers = (np.concatenate(([0], part)) for part in (self.state_row, np.cumsum(width)))
+        made = build(
+            *pointers, np.asarray(self.keys)[order], chance[order], reward[order], terminal=self.payoffs, owner=None,
+            discount=self.game.discount, start=0, states=self.states, actions=self.actions, reward_per="branch",
+            tolerance=SUM_TOLERANCE,
+        )  # fmt: skip
+        step = made.step & (made.kind[made.dst] != Kind.END)
+        return attrs.evolve(made, step=step, sense=self.game.sense, canonical=self.canonical)

@@ -22,11 +22,11 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from mdpdice.backend import Progress
-from mdpdice.errors import DeadEndError, GameError, MdpDiceError, StateLimitError
+from mdpdice.errors import DeadEndError, GameError, StateLimitError
 from mdpdice.exploration.assembly import END, FLIP, INLINE, assemble
 from mdpdice.exploration.runaway import runaway
 from mdpdice.memory import available_bytes, used_bytes
-from mdpdice.modelling.asking import ask_game, raised_error
+from mdpdice.modelling.asking import ask_game, placed, raised_error
 from mdpdice.modelling.checks import check_state, hashing_error, not_an_edge_error
 from mdpdice.modelling.distribution import Dist, certainly
 from mdpdice.modelling.equality import collision_error, same_kind
@@ -130,20 +130,12 @@ class Traversal(abc.ABC, Generic[R]):
             state = states[position]
             try:
                 node = node_of(state)
-            except MdpDiceError as error:
-                raise error.at(state) from error.__cause__
-            except MemoryError:
-                raise
-            except Exception as error:
-                raise raised_error(error, "node()", state) from error
+            except Exception as error:  # noqa: BLE001 - it goes on, with its place
+                raise (wrong := placed(error, state, None, raised_error, "node()")) from wrong.__cause__
             try:
                 write(node)
-            except MdpDiceError as error:
-                raise error.at(state) from error.__cause__
-            except MemoryError:
-                raise
-            except Exception as error:
-                raise hashing_error(error, node).at(state) from error
+            except Exception as error:  # noqa: BLE001 - it goes on, with its place
+                raise (wrong := placed(error, state, None, hashing_error, node)) from wrong.__cause__
             position += 1
             late = not position & 15 and clock() > self.next_look
             if late or len(keys) >= self.next_check or len(states) > self.max_states:
@@ -397,14 +389,12 @@ class Traversal(abc.ABC, Generic[R]):
 
     def _warnings(self) -> tuple[str, ...]:
         """One sentence, however many there are: a large model would hold millions."""
-        if not self.defects:
-            return ()
         defect, state = self.worst_defect
         text = (
             f"{self.defects} distributions do not sum to 1 and mean the normalised rationals; "
             f"the largest defect is {float(defect):.3g}, in state {state!r}"
         )
-        return (text,)
+        return (text,) if self.defects else ()
 
 
 def dead_end() -> DeadEndError:

@@ -247,10 +247,8 @@ def from_quantecon(
             msg = f"R, Q, s_indices and a_indices do not belong together: their lengths are {sorted(shapes)}"
             raise errors.GameError(msg)
         if len(states) and not (states.min() >= 0 and states.max() < n and actions.min() >= 0):
-            raise errors.GameError(
-                f"s_indices has {states.min()} to {states.max()}, a_indices {actions.min()} and more; there are {n} "
-                "states, and both are numbered from 0"
-            )
+            has = f"s_indices has {states.min()} to {states.max()}, a_indices {actions.min()} and more"
+            raise errors.GameError(f"{has}; there are {n} states, and both are numbered from 0")
     if len(unclear := np.flatnonzero(np.isnan(reward))):
         state, action = int(states[unclear[0]]), int(actions[unclear[0]])
         msg = "a reward is nan; what is not allowed has -inf"

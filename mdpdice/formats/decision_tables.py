@@ -84,10 +84,8 @@ def tabulate(network: Network, name: str) -> Table:
     require_one_player(network, name)
     kept = network.decides | _kept_chance(network)
     if network.horizon is not None and (kept & ~network.decides).any():
-        raise UnsupportedError(
-            f"{name} counts stages, and here chance takes steps or comes back to itself; write DRN, where a horizon is "
-            "unrolled"
-        )
+        how = "write DRN, where a horizon is unrolled"
+        raise UnsupportedError(f"{name} counts stages, and here chance takes steps or comes back to itself; {how}")
     require_floats(network, name)
     table = _table(network, kept)
     if len(table.matrix.data) and table.matrix.data.min() < TINY:
@@ -207,13 +205,15 @@ def _require_steps(network: Network, kept: Bools, through: Bools) -> None:
     entered = np.unique(dst[kept[source] & through[dst]])
     passed = kept | (through & graph.reachable(network.indptr, dst, entered, through[source]))
     if (free := ~network.step & kept[dst] & passed[source]).any():
-        msg = "an edge between decisions takes no step, and a decision table discounts every one; write DRN"
+        how = "write DRN, which has a discount for every edge"
+        msg = f"an edge without a step leads from one decision to another, and a decision table discounts each; {how}"
         raise UnsupportedError(msg, state=network.describe(int(source[np.argmax(free)])))
 
 
 def _require_size(matrix: Matrix) -> None:
     if matrix.nnz > MAX_ENTRIES:
-        msg = f"the table has more than {MAX_ENTRIES:,} probabilities; write DRN, where shared chance is stored once"
+        how = "many choices lead to the same chance; write DRN, where that is stored once"
+        msg = f"the rows of the table have more than {MAX_ENTRIES:,} probabilities, since {how}"
         raise StateLimitError(msg, explored=matrix.nnz, frontier=[], limit=MAX_ENTRIES)
 
 

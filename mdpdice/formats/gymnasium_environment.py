@@ -39,10 +39,8 @@ class NetworkEnv(gymnasium.Env[int, int]):
 
     def __init__(self, network: Network, render_mode: str | None = None) -> None:
         if network.two_player:
-            raise UnsupportedError(
-                "an environment of Gymnasium has one agent, and here are two players; fix one by a policy, or write "
-                "the PRISM language (write_prism)"
-            )
+            how = "fix one by a policy, or write the PRISM language (write_prism)"
+            raise UnsupportedError(f"an environment of Gymnasium has one agent, and here are two players; {how}")
         _require_steps(network)
         self.network = network
         self.render_mode = render_mode

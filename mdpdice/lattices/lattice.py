@@ -153,7 +153,7 @@ class Lattice:
         """Number of points of the grid."""
         return math.prod(self.shape)
 
-    @property
+    @cached_property
     def nature(self) -> Bools:
         """Core nodes where nature picks a distribution: decisions inside an option or a roll, shape (N,)."""
         inside = ((self.kind == Kind.MAX) | (self.kind == Kind.MIN)) & (self.node_state < 0)

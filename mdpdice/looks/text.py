@@ -34,6 +34,11 @@ _WORDS = {"yes": True, "no": False, "none": None, "true": True, "false": False, 
 _FLOATS = ("inf", "nan", "infinity")
 _BARE = re.compile(r"[A-Za-z][\w'-]*")
 _NUMBER = r"[+-]?(?:\d{1,4000}/0*[1-9]\d{0,4000}|\d+\.\d*(?:[eE][+-]?\d+)?|\d+[eE][+-]?\d+|\d+|inf|nan)(?![\w.])"
+REMEDY = (
+    "let states be numbers, strings, tuples, enums or frozen attrs classes, or override show_state and read_state of "
+    "the game's Look"
+)
+"""What to do where a state has no text."""
 
 
 def spaced(name: str) -> str:
@@ -89,11 +94,7 @@ def _written(value: Any, taken: frozenset[str], *, bare: bool, classes: bool = F
         return inner if bare and len(value) > 1 else f"[{inner}]"
     if isinstance(value, frozenset):
         return "{" + ",".join(sorted(_written(item, taken, bare=False) for item in value)) + "}"
-    msg = (
-        f"{value!r} has no text; let states be numbers, strings, tuples, enums or frozen attrs classes, "
-        "or override show_state and read_state of the game's Look"
-    )
-    raise UnknownStateError(msg, value=value)
+    raise UnknownStateError(f"{value!r} has no text; {REMEDY}", value=value)
 
 
 def class_word(cls: type) -> str:

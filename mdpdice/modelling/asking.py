@@ -18,12 +18,18 @@ def ask(function: Callable[..., Any], *args: Any, what: str, state: Any = None, 
     __tracebackhide__ = True
     try:
         return function(*args)
-    except MdpDiceError as error:
-        raise error.at(state, action) from error.__cause__
-    except MemoryError:
-        raise
-    except Exception as error:
-        raise raised_error(error, what, state, action) from error
+    except Exception as error:  # noqa: BLE001 - it goes on, with its place
+        raise (wrong := placed(error, state, action, raised_error, what)) from wrong.__cause__
+
+
+def placed(error: Exception, state: Any, action: Any, explain: Callable[..., MdpDiceError], *about: Any) -> Exception:
+    """Return an error with the place where it happened; `explain` makes one of the library's of most others."""
+    if isinstance(error, MemoryError):
+        return error
+    if not isinstance(error, MdpDiceError):
+        cause, error = error, explain(error, *about)
+        error.__cause__ = cause
+    return error.at(state, action)
 
 
 def ask_game(function: Callable[..., Any], *args: Any, **named: Any) -> Any:
@@ -33,12 +39,12 @@ def ask_game(function: Callable[..., Any], *args: Any, **named: Any) -> Any:
     return ask(partial(function, **named) if named else function, *args, what=what, state=args[0] if args else None)
 
 
-def raised_error(error: Exception, what: str, state: Any = None, action: Any = None) -> GameError:
+def raised_error(error: Exception, what: str) -> GameError:
     """Return the error for a function of the user that raised, with what to write instead of an assignment."""
     msg = f"{what} raised {type(error).__name__}: {error}"
     if isinstance(error, attrs.exceptions.FrozenInstanceError | dataclasses.FrozenInstanceError):
         msg = _assigned(error, what) or msg
-    return GameError(msg, state=state, action=action)
+    return GameError(msg)
 
 
 def _assigned(error: Exception, what: str) -> str:

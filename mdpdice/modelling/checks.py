@@ -99,10 +99,8 @@ def _named_values(found: Any) -> Iterator[tuple[str, Any]]:
 def _hashable(value: Any) -> bool:
     try:
         hash(value)
-    except TypeError:
-        return False
-    except GameError:  # of an expression, which says itself where it may not stand
-        return True
+    except (TypeError, GameError) as error:
+        return isinstance(error, GameError)  # of an expression, which says itself where it may not stand
     return True
 
 

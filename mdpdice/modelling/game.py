@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import abc
 import copy
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from fractions import Fraction
 from typing import Any, ClassVar, Generic, Never, TypeAlias, TypeVar
 
 from mdpdice.errors import GameError, NonDeterministicGameError
-from mdpdice.modelling.asking import ask, undecorated
+from mdpdice.modelling.asking import placed, raised_error, undecorated
 from mdpdice.modelling.counters import At
 from mdpdice.modelling.distribution import Dist, as_dist
 from mdpdice.modelling.expressions import Expr
@@ -192,7 +192,8 @@ class _FunctionGame(Game[S, A]):
 class ClassicMDP(Game[S, A]):
     """A Markov decision process in the textbook form: actions, transitions, rewards.
 
-    A subclass defines `initial`, `actions`, `transition`, and where needed `reward`, `terminal` and `discount`.
+    A subclass defines `initial`, `actions`, `transition`, and where needed `reward`, `terminal` and `discount`.  Large
+    models are explored faster with `transitions`.
     """
 
     @abc.abstractmethod
@@ -206,6 +207,35 @@ class ClassicMDP(Game[S, A]):
     @abc.abstractmethod
     def transition(self, state: S, action: A, /) -> Dist[S]:
         """Distribution of the next state."""
+
+    def transitions(self, states: Sequence[S], action: A, /) -> tuple[Any, Any, Any]:
+        """Transitions of one action from many states at once.
+
+        Where a class defines this, `mdpdice.explore` asks for it instead of `transition` and `reward`.  These are still
+        there for single states, as in a look ahead, so all must say the same.
+
+        Parameters
+        ----------
+        states : sequence of n states
+            States that are not terminal and have the action.
+        action : hashable
+            The action.
+
+        Returns
+        -------
+        targets : ndarray of numbers or strings, or list of n lists of k states; shape (n, k)
+            Next states, k for every state; k may differ from call to call.
+        probability : array_like, shape (n, k), (k,) or (n, 1)
+            Their probabilities; every row sums to 1, and where one is 0 there is no transition.
+        reward : array_like, shape (n, k), (k,) or (n, 1), or a number
+            Rewards of the transitions, in payoff units.
+
+        Raises
+        ------
+        GameError
+            From `mdpdice.explore`, with the first state and the action: the shapes do not fit.
+        """
+        raise NotImplementedError
 
     def reward(self, state: S, action: A, target: S, /) -> Number:
         """Reward of a transition."""
@@ -223,12 +253,10 @@ class ClassicMDP(Game[S, A]):
         """Return an end, or a decision whose options are the transitions of the actions."""
         if self.terminal(state):
             return end()
-        where = {"what": "transition() or reward()", "state": state}
-        return decide(
-            [(action, ask(self._option, state, action, action=action, **where)) for action in self._actions(state)]
-        )
+        return decide([(action, self._option(state, action)) for action in self.ordered_actions(state)])
 
-    def _actions(self, state: S) -> Iterable[A]:
+    def ordered_actions(self, state: S) -> Iterable[A]:
+        """Return `actions` of a state; a set of them is refused."""
         actions = self.actions(state)
         if isinstance(actions, set | frozenset):
             msg = "actions() gives a set, whose order changes from run to run; sort it into a list"
@@ -236,5 +264,9 @@ class ClassicMDP(Game[S, A]):
         return actions
 
     def _option(self, state: S, action: A) -> Edge[S]:
-        dist = as_dist(self.transition(state, action))
-        return Chance(dist, tuple([go(to, reward=self.reward(state, action, to)) for to in dist.outcomes]), 0)
+        try:
+            dist = as_dist(self.transition(state, action))
+            return Chance(dist, tuple([go(to, reward=self.reward(state, action, to)) for to in dist.outcomes]), 0)
+        except Exception as error:  # noqa: BLE001 - it goes on, with its place
+            what = "transition() or reward()"
+            raise (wrong := placed(error, state, action, raised_error, what)) from wrong.__cause__

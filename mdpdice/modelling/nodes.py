@@ -486,13 +486,9 @@ def decide(
 
 
 def _pairs(options: Iterable[tuple[A, Option[S] | None]]) -> tuple[list[A], list[Option[S] | None]]:
-    pairs: list[Any] | tuple[Any, ...]
-    if type(options) is list:
-        pairs = options
-    elif isinstance(options, Iterable):
-        pairs = options if isinstance(options, list | tuple) else list(options)
-    else:
+    if type(options) is not list and not isinstance(options, Iterable):
         raise GameError(f"decide() takes a mapping or pairs (action, option), not {options!r}", value=options)
+    pairs = options if type(options) is list else list(options)
     try:
         actions = [action for action, _ in pairs]
         chosen = [option for _, option in pairs]

@@ -66,12 +66,7 @@ class Unrolled(Game[At[S], A], Generic[S, A]):
     def _option(self, option: Any, values: dict[str, int]) -> Any:
         """Return an option, or None where it is not available."""
         while type(option) is Conditional:
-            if option.cond.evaluate(values):
-                option = option.then
-            elif option.otherwise is None:
-                return None
-            else:
-                option = option.otherwise
+            option = option.then if option.cond.evaluate(values) else option.otherwise
         return self._edge(option, values) if type(option) in (Go, PassTo) else self._placed(option, values)
 
     def _placed(self, edge: Any, values: dict[str, int]) -> Any:

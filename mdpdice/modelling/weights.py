@@ -60,11 +60,7 @@ def integer_weights(given: list[Any], outcomes: list[Any]) -> tuple[list[int], F
     """Turn weights into non-negative integers over their sum; also return the defect."""
     integers, one = given, 0  # what probabilities have to sum to; 0 where the weights are relative
     if not set(map(type, given)) <= _INT:
-        try:
-            ratios = list(map(float.as_integer_ratio, given))  # raises for what is no float, and no finite one
-        except (TypeError, ValueError, OverflowError):
-            ratios = list(map(_ratio_of_weight, given, outcomes))
-        integers, denominator = common_denominator(ratios)
+        integers, denominator = common_denominator(list(map(_ratio_of_weight, given, outcomes)))
         if not all(isinstance(weight, int | np.integer) for weight in given):
             one = denominator
     if integers and min(integers) < 0:

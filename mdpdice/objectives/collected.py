@@ -70,10 +70,8 @@ def with_sums(
 ) -> tuple[Network, list[int], int]:
     """Return the network without rewards whose nodes stand once for every sum, the sum of every node, and its unit."""
     if network.averaged:
-        raise UnsupportedError(
-            f"{name} needs the rewards themselves, and this network holds means of rewards that differ; give it the "
-            "game, or explore(game, merge=False)"
-        )
+        how = "give it the game, or explore(game, merge=False)"
+        raise UnsupportedError(f"{name} needs the rewards themselves, and this network holds means of them; {how}")
     paying = sorted({*np.flatnonzero(network.reward).tolist(), *network.exact_rewards})
     rewards = {edge: network.exact_reward(edge) for edge in paying}
     unit = math.lcm(*(reward.denominator for reward in rewards.values()))
@@ -85,10 +83,8 @@ def with_sums(
         label = components(network)[0]
         if (inside := label[network.source[paying]] == label[network.dst[paying]]).any():
             edge = paying[int(np.argmax(inside))]
-            msg = (
-                f"{name} of rewards that a play can collect again and again: their sum has no bound; count them in "
-                "the state up to a largest value, and pay them with end(...)"
-            )
+            how = "count them in the state up to a largest value, and pay them with end(...)"
+            msg = f"{name} of rewards that a play can collect again and again: their sum has no bound; {how}"
             raise UnsupportedError(msg, state=network.describe(int(network.source[edge])), limit=MOST_EDGES)
     found = _Sums(network, {edge: int(reward * unit) for edge, reward in rewards.items()}, limit, name)
     return found.network(least), found.sums, unit
@@ -123,11 +119,8 @@ class _Sums:
             self.edges.extend(own)
             self.degree.append(len(own))
             if len(self.edges) > MOST_EDGES:
-                msg = (
-                    f"{name} of rewards on the way: with the sum beside the state this network would have more than "
-                    f"{MOST_EDGES:,} edges; pay in larger units, or declare the parts of the state as counters, for "
-                    "solve() to work on their lattice"
-                )
+                how = "pay in larger units, or declare parts of the state as counters, to solve it on their lattice"
+                msg = f"{name} of rewards on the way: this network would have more than {MOST_EDGES:,} edges; {how}"
                 raise UnsupportedError(msg, limit=MOST_EDGES)
 
     def settled(self, collected: int) -> bool:
@@ -193,10 +186,7 @@ def _with_collected(state: Any, collected: int) -> At[Any]:
 def refuse_counter(names: Iterable[str]) -> None:
     """Refuse a game that has a counter of its own of the name of the sum."""
     if COLLECTED in names:
-        msg = (
-            f"the game has a counter {COLLECTED!r}, which is the name of the sum of the rewards on the way; give it "
-            "another name"
-        )
+        msg = f"the game has a counter {COLLECTED!r}, the name of the sum of the rewards; give it another name"
         raise GameError(msg, value=COLLECTED)
 
 
@@ -211,20 +201,16 @@ def _ending(network: Network, gains: Bools, name: str) -> Network:
     if not (loose := gains & (network.kind != Kind.END)).any():
         return network
     if network.horizon is not None:
-        msg = (
-            f"{name} of rewards on the way with a horizon: a play that is cut off would have to be paid for what it "
-            "has collected; count the decisions in the state, and end the play with end(...)"
-        )
+        how = "count the decisions in the state, and end the play with end(...)"
+        msg = f"{name} of rewards on the way with a horizon: a play that is cut off would have to be paid; {how}"
         raise UnsupportedError(msg, value=network.horizon)
     component = end_components(network.indptr, network.dst, network.kind == Kind.CHANCE)
     source = network.source
     for_ever = loose & (component >= 0)
     if (leaving := for_ever[source] & (component[source] != component[network.dst])).any():
         node = int(source[np.argmax(leaving)])
-        msg = (
-            f"{name} of rewards during the play, where a player may go on for ever after collecting some; give the "
-            "play an end there, or count the points in the state and pay them with end(...)"
-        )
+        how = "give the play an end there, or count the points in the state and pay them with end(...)"
+        msg = f"{name} of rewards during the play, where a player may go on for ever after collecting some; {how}"
         raise UnsupportedError(msg, state=network.describe(node))
     kept = np.flatnonzero(~for_ever[source])
     return network.keep_edges(kept, payoff=np.where(for_ever, 0.0, network.payoff))

@@ -33,10 +33,8 @@ def _endless(network: Network) -> tuple[Ints, Bools, Bools, bool]:
     inside = (component[source] >= 0) & (component[source] == component[network.dst])
     gains, pays = (np.unique(component[source[inside & one]]) for one in (network.reward > 0, network.reward < 0))
     if len(both := np.intersect1d(gains, pays)):
-        msg = (
-            "an endless play can collect and pay for ever, so its total reward need not exist; "
-            "use a discount below 1 or a horizon"
-        )
+        how = "use a discount below 1 or a horizon"
+        msg = f"an endless play can collect and pay for ever, so its total reward need not exist; {how}"
         raise TotalRewardUndefinedError(msg, state=network.describe(int(np.argmax(component == both[0]))))
     return component, inside, np.isin(component, gains), bool(len(pays))
 
@@ -56,10 +54,8 @@ def drop_lost(network: Network) -> Lowering | None:
     if not (lost := ~reached_by_some(network, (network.kind == Kind.END) | rich | idle)).any():
         return None
     if (torn := lost & can_reach(network, rich)).any():
-        msg = (
-            "from here a play can come to collect for ever and, whatever is done, to pay for ever, so its total has "
-            "no mean; use a discount or a horizon"
-        )
+        how = "so its total has no mean; use a discount or a horizon"
+        msg = f"from here a play can come to collect for ever and, whatever is done, to pay for ever, {how}"
         raise UnsupportedError(msg, state=network.describe(int(np.argmax(torn))))
     return without(network, ~lost, because="pays")
 

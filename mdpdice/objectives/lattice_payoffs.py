@@ -61,11 +61,10 @@ def pay_worth(lattice: Lattice, objective: OfPayoff, run: Run) -> tuple[Lattice,
 
 
 def _refuse(objective: OfPayoff, why: str) -> NoReturn:
-    msg = (
-        f"on a lattice {type(objective).__name__} takes rewards on the way and payoffs that are whole numbers or "
-        f"fractions, the rewards not below 0, with few different sums: {why}. Count them in a counter and pay them "
-        "with end(...), or use solve(explore(game), ...)"
-    )
+    numbers = "whole numbers or fractions, the rewards not below 0, with few different sums"
+    how = "Count them in a counter and pay them with end(...), or use solve(explore(game), ...)"
+    name = type(objective).__name__
+    msg = f"on a lattice {name} takes rewards on the way and payoffs that are {numbers}: {why}. {how}"
     raise UnsupportedError(msg, value=objective)
 
 
@@ -167,10 +166,8 @@ def _worth(objective: OfPayoff, payoff: Fraction) -> Any:
     try:
         return as_expr(objective.worth(payoff)).value
     except GameError as error:
-        msg = (
-            f"{error}; on a lattice it is asked about every payoff that counters within their ranges can make, so give "
-            "it a number there, or make the ranges smaller"
-        )
+        how = "give it a number there, or make the ranges smaller"
+        msg = f"{error}; on a lattice it is asked about every payoff that counters in their ranges can make, so {how}"
         raise GameError(msg, value=payoff) from error
 
 

@@ -29,21 +29,10 @@ from mdpdice.modelling.ranges import discount_error, horizon_error, number_text
 from mdpdice.modelling.sense import Sense, checked_sense, sense_of
 from mdpdice.networks.network import Bools, Kind, Network
 from mdpdice.numerics.regions import reached_by_all, reached_by_some
+from mdpdice.objectives import reductions
 from mdpdice.objectives.collected import pay_at_the_end, with_sums
 from mdpdice.objectives.endless_plays import collapse_idle, drop_infinite, drop_lost, end_idle_chance, missing_policy
-from mdpdice.objectives.reductions import (
-    Because,
-    Lowering,
-    chain,
-    negate,
-    one_view,
-    shift_total,
-    shift_value,
-    stop_at,
-    turn_sides,
-    unroll,
-    without,
-)
+from mdpdice.objectives.reductions import Because, Lowering
 from mdpdice.objectives.two_player_infinities import drop_won, turn_if_alone
 
 States: TypeAlias = Collection[Hashable] | Callable[[Any], bool]
@@ -66,10 +55,8 @@ def _states(_: object, attribute: attrs.Attribute[Any], value: object) -> None:
     elif isinstance(value, type):
         msg = f"{name}={value.__name__} is a class; write {name}=lambda state: isinstance(state, {value.__name__})"
     elif one or not (isinstance(value, Collection) or callable(value)):
-        msg = (
-            f"{name}={value!r} is {'one state' if one else 'neither a collection of states nor a function'}; write "
-            f"[{value!r}], or a function that tells whether a state is meant"
-        )
+        what = "one state" if one else "neither a collection of states nor a function"
+        msg = f"{name}={value!r} is {what}; write [{value!r}], or a function that tells whether a state is meant"
     else:
         return
     raise GameError(msg, value=value)
@@ -122,10 +109,10 @@ class Objective(abc.ABC):
     def lower(self, applied: Network, check: Callable[[], None] = lambda: None) -> list[Lowering]:
         """Chain of reductions from the network that `apply` gave to the canonical problem; `check` may stop it."""
         # What nature does counts for no decision of a horizon, which solvers do not know.
-        stages = [unroll] * bool(applied.nature.any())
+        stages = [reductions.unroll] * bool(applied.nature.any())
         steps = [*stages, *self._first(), *_for_the_maximiser(applied, self.wanted(applied))]
-        infinite = [drop_won, turn_if_alone, drop_lost, drop_infinite]
-        return chain(applied, [*steps, shift_total, end_idle_chance, *infinite, collapse_idle], check)
+        steps += [reductions.shift_total, end_idle_chance, drop_won, turn_if_alone, drop_lost]
+        return reductions.chain(applied, [*steps, drop_infinite, collapse_idle], check)
 
     def _first(self) -> list[Step]:
         """Reductions to make before the signs are turned."""
@@ -157,9 +144,9 @@ def _for_the_maximiser(network: Network, sense: Sense) -> list[Step]:
     """Turn signs, or the only player, so that whoever decides alone maximises."""
     only_min = bool((network.kind == Kind.MIN).any()) and not network.two_player
     if (sense == "min") != only_min:
-        return [negate]
+        return [reductions.negate]
     # Two negations cancel: the only player who decides now wants the sum large.
-    return [turn_sides] if only_min else []
+    return [reductions.turn_sides] if only_min else []
 
 
 def _marked(network: Network, states: States) -> Bools:
@@ -302,8 +289,8 @@ class Reach(Objective):
         """Return the network in which targets end with payoff 1 and everything else pays nothing."""
         goal = _marked(network, self.targets)
         ends = goal | _marked(network, self.avoiding) | (network.kind == Kind.END)
-        stopped = stop_at(network, ends, goal.astype(np.float64), self.wanted(network), rewards=False)
-        return one_view(stopped) if (network.sign < 0).any() else stopped
+        stopped = reductions.stop_at(network, ends, goal.astype(np.float64), self.wanted(network), rewards=False)
+        return reductions.one_view(stopped) if (network.sign < 0).any() else stopped
 
 
 def _turns(value: Any) -> int:
@@ -340,7 +327,8 @@ class Win(Objective):
         self.refuse(network)
         end, half = network.kind == Kind.END, network.total / 2
         ahead = [network.exact_payoff(node) - half if ends else 0 for node, ends in enumerate(end.tolist())]
-        both = one_view(stop_at(network, end, np.zeros(len(end)), self.wanted(network), rewards=False))
+        stopped = reductions.stop_at(network, end, np.zeros(len(end)), self.wanted(network), rewards=False)
+        both = reductions.one_view(stopped)
         turns = np.tile(network.sign < 0, 2).astype(np.float64)
         payoff = np.array([*(one > 0 for one in ahead), *(one < 0 for one in ahead)], dtype=np.float64)
         return with_sums(attrs.evolve(both, payoff=payoff, reward=turns), lambda *_: 2 * self.within, "Win")[0]
@@ -385,7 +373,7 @@ class UntilReward(Objective):
         goal = _marked(network, self.targets)
         # The payoff tells goals and other ends apart until the infinite part is left out.
         ends = goal | (network.kind == Kind.END)
-        return stop_at(network, ends, np.where(goal, 0.0, 1.0), self.wanted(network), rewards=True)
+        return reductions.stop_at(network, ends, np.where(goal, 0.0, 1.0), self.wanted(network), rewards=True)
 
     def lower(self, applied: Network, check: Callable[[], None] = lambda: None) -> list[Lowering]:
         """Leave out where the value is infinite, then maximise or minimise over what stops."""
@@ -395,7 +383,7 @@ class UntilReward(Objective):
         # To stay for ever in an idle component is worth +inf, which the minimiser never wants.
         # Rounds that lower the reward can be repeated before a target is reached.
         rounds = partial(drop_infinite, because="postpones")
-        return chain(applied, [*steps, rounds, partial(collapse_idle, stay=False)], check)
+        return reductions.chain(applied, [*steps, rounds, partial(collapse_idle, stay=False)], check)
 
 
 def _leave_out_unreached(network: Network, *, minimises: bool) -> Lowering | None:
@@ -406,7 +394,7 @@ def _leave_out_unreached(network: Network, *, minimises: bool) -> Lowering | Non
         return None
     # Where all miss the goal one policy is as good as another.
     policy = None if minimises else missing_policy(network, goal)
-    return without(network, region, policy, because=why)
+    return reductions.without(network, region, policy, because=why)
 
 
 class OfPayoff(Objective):
@@ -432,7 +420,7 @@ class OfPayoff(Objective):
         return pay_at_the_end(network, self)
 
     def _first(self) -> list[Step]:
-        return [partial(shift_value, shift=Fraction(self.worth(Fraction(0))))]
+        return [partial(reductions.shift_value, shift=Fraction(self.worth(Fraction(0))))]
 
 
 def _utility(_: object, _attribute: attrs.Attribute[Any], value: object) -> None:

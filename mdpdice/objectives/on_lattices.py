@@ -32,10 +32,8 @@ def lower_lattice(lattice: Lattice, objective: Objective, run: Run | None = None
     supported = isinstance(objective, Total | Reach | Win | OfPayoff)
     if not supported or (lattice.discount != 1 and not isinstance(objective, Reach | Win)):
         what = "a discount" if supported else f"the objective {objective!r}"
-        msg = (
-            "lattices are solved for the undiscounted total, Reach, Win, PayoffAtLeast, PayoffAtMost and Utility, not "
-            f"for {what}; use solve(explore(game), ...)"
-        )
+        known = "the undiscounted total, Reach, Win, PayoffAtLeast, PayoffAtMost and Utility"
+        msg = f"lattices are solved for {known}, not for {what}; use solve(explore(game), ...)"
         raise UnsupportedError(msg, value=objective)
     endless, sense = False, objective.wanted(lattice)
     if isinstance(objective, Reach):
@@ -127,9 +125,6 @@ def _truth(out: Any) -> Expr:
 
 
 def _not_followed(states: Any) -> Any:
-    msg = (
-        f"{states!r} cannot be decided for all values of the counters at once; write it with "
-        "comparisons of state.counters['name'], such as lambda state: state.counters['points'] >= 50, and of "
-        "state.state"
-    )
+    how = "comparisons of state.state and state.counters, such as lambda state: state.counters['points'] >= 50"
+    msg = f"{states!r} cannot be decided for all values of the counters at once; write it with {how}"
     raise UnsupportedError(msg, value=states)

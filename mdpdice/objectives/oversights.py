@@ -29,15 +29,12 @@ def noted(model: M, objective: Objective | None) -> M:
         return model
     note = None
     if not payoffs:
-        note = (
-            "no play can end from any state, and no edge has a reward, so every total is 0; let node() return "
-            "end(payoff) where a play is over"
-        )
+        how = "let node() return end(payoff) where a play is over"
+        note = f"no play can end from any state, and no edge has a reward, so every total is 0; {how}"
     elif 0 in payoffs and payoffs <= {0, 1} and model.total == 0 and (model.sign < 0).any():
-        note = (
-            "players take turns by pass_to, no payoff is other than 0 and 1, and `total` is 0, so what one gets the "
-            "other loses; where 1 is a win and 0 a loss, give the game total = 1, and values are chances to win"
-        )
+        why = "players take turns by pass_to, no payoff is other than 0 and 1, and `total` is 0"
+        how = "where 1 is a win and 0 a loss, give the game total = 1, and values are chances to win"
+        note = f"{why}, so what one gets the other loses; {how}"
     if note is None or note in model.warnings:
         return model
     return attrs.evolve(model, warnings=(*model.warnings, note))

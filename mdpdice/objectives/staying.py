@@ -3,7 +3,8 @@
 A play comes to stay in an end component, almost surely, and every one of them has a best average per counted visit,
 its gain, that all its nodes share.  With any gain `g` and bias `h` the rewards ``r - g c + h(to) - h(from)``, where `c`
 counts visits, have the same averages less `g`; so nothing can be gained from them, however discounted, if and only if
-`g` is the gain.
+`g` is the gain.  A sweep that adds as much to `h` at all counted nodes adds the gain: D. J. White, "Dynamic
+programming, Markov chains, and the method of successive approximations", J. Math. Anal. Appl. 6 (1963) 373-376.
 """
 
 from __future__ import annotations
@@ -74,11 +75,11 @@ class Staying:
         return attrs.evolve(self.network, reward=rewards, exact_rewards=exact)
 
     def sweep(self, tolerance: float, check: Callable[[], None]) -> tuple[Ints, Floats, Floats]:
-        """Return a policy, gains and a bias by relative value iteration, which makes them as exact where plays mix."""
+        """Return a policy, gains and a bias by relative value iteration, to a relative `tolerance` where plays mix."""
         from mdpdice.numerics.kernels.bellman import backup
 
         net, visited = self.network, np.flatnonzero(self.counted & (self.component >= 0))
-        order = np.argsort(strong_components(net.indptr, net.dst, ~self.counted[net.source]), kind="stable")
+        order: Any = np.argsort(strong_components(net.indptr, net.dst, ~self.counted[net.source]), kind="stable")
         order, after, at = unsigned(order[~self.counted[order]]), unsigned(visited), self.component[visited]
         rows, share = bellman(attrs.evolve(net, discount=Fraction(1))).rows, 1 / np.bincount(at)
         policy, (bias, moved) = np.full(net.n_nodes, -1), np.zeros((2, net.n_nodes))
@@ -132,7 +133,7 @@ class Staying:
         kind, indptr = np.where(degree > 0, Kind.CHANCE, Kind.END), np.append(0, np.cumsum(degree))
         nameless: dict[str, Any] = {"start": 0, "states": range(0), "actions": [], **edge_fields(net, edges)}
         chain = Network(kind, indptr, place[net.dst[edges]], payoff=payoff, exact_payoffs=exact, **nameless)
-        visits = np.append(self.counted, np.zeros(more))
+        visits: Any = np.append(self.counted, np.zeros(more))
         if before.dtype != object:
             paying = bellman(chain)
             return (solve_chain(one, stochastic=True)[:n] for one in (paying, attrs.evolve(paying, base=visits)))

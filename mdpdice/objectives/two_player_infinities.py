@@ -45,10 +45,7 @@ def drop_won(network: Network) -> Lowering | None:
     if not won.any():
         return None
     if (plus & minus).any():
-        msg = (
-            "from here either player can come to collect for ever, with positive probability and whatever the other "
-            "does, so the total has no mean; use a discount or a horizon"
-        )
+        msg = "from here either player can collect for ever, so the total has no mean; use a discount or a horizon"
         raise UnsupportedError(msg, state=network.describe(int(np.argmax(plus & minus))))
     policy = np.where(network.decides, network.indptr[:-1], -1)
     for nodes, edge in ((plus, chosen[:n]), (minus, chosen[n:] - network.n_edges)):

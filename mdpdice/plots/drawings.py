@@ -75,10 +75,8 @@ def draw_network(
         as its ``gid``.
     """
     if network.n_nodes > max_nodes:
-        msg = (
-            f"a drawing of {network.n_nodes:,} nodes could not be read (more than max_nodes={max_nodes:,}); draw a "
-            "smaller game, or write the network for Graphviz (mdpdice export --to network.dot)"
-        )
+        how = "draw a smaller game, or write the network for Graphviz (mdpdice export --to network.dot)"
+        msg = f"a drawing of {network.n_nodes:,} nodes could not be read (more than max_nodes={max_nodes:,}); {how}"
         raise UnsupportedError(msg, value=network.n_nodes, limit=max_nodes)
     chosen: set[int] = set()
     if policy is not None:
@@ -156,8 +154,7 @@ def _places(layers: Sequence[Sequence[int]], row: float) -> dict[int, tuple[floa
 def _state_text(state: Hashable) -> str:
     from mdpdice.formats.exported_model import action_text
 
-    fields = fields_of(state)
-    lines = [f"{name} {words(value)}" for name, value in fields.items() if name != ITSELF]
+    lines = [f"{name} {words(value)}" for name, value in fields_of(state).items() if name != ITSELF]
     return "\n".join(drawn(line, LONGEST) for line in lines or [action_text(state)])
 
 

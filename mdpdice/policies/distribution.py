@@ -98,15 +98,11 @@ def outcomes(
             raise UnsupportedError(f"on a lattice totals are not computed {what}; use outcomes(explore(game), policy)")
         return lattice_outcomes(_followed(network, policies))
     if network.averaged:
-        raise UnsupportedError(
-            "this network holds means of rewards that differ, so the distribution of totals is lost; "
-            "explore(game, merge=False) keeps it"
-        )
+        how = "explore(game, merge=False) keeps it"
+        raise UnsupportedError(f"this network holds means of rewards, so the distribution of totals is lost; {how}")
     if network.discount != 1:
-        msg = (
-            "the distribution of totals is computed for discount 1, and this network has "
-            f"{number_text(network.discount)}; evaluate() tells its mean, simulate() plays it"
-        )
+        this = f"this network has {number_text(network.discount)}; evaluate() tells its mean, simulate() plays it"
+        msg = f"the distribution of totals is computed for discount 1, and {this}"
         raise UnsupportedError(msg, value=network.discount)
     chain = induce(network, policies)
     start = chain.start(state)
@@ -217,9 +213,7 @@ class _Spread:
         if self.cyclic.any():
             raise UnsupportedError("exact distributions are computed for acyclic networks only; leave out exact=True")
         if self.endless.any():
-            raise UnsupportedError(
-                "a play can collect or pay without end, which is not a rational number; leave out exact=True"
-            )
+            raise UnsupportedError("a play can collect or pay without end, so no total is exact; leave out exact=True")
         weight = np.zeros(self.seen.n_edges, dtype=object)
         for node in np.unique(self.seen.source[self.used]).tolist():
             weight[self.seen.edges(node)] = self.seen.row(node)

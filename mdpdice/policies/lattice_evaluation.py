@@ -173,10 +173,8 @@ class _Rule:
     def _pointwise(self, node: int) -> list[Choice]:
         lattice = self.lattice
         if lattice.size > POINTWISE_UP_TO_POINTS:
-            msg = (
-                f"this policy would be asked about {lattice.size:,} points for every core state; write it with "
-                "comparisons and sums of the counters alone, or use simulate()"
-            )
+            how = "write it with comparisons and sums of the counters alone, or use simulate()"
+            msg = f"this policy would be asked about {lattice.size:,} points for every core state; {how}"
             raise UnsupportedError(msg, value=self.policy, limit=POINTWISE_UP_TO_POINTS)
         taken, index = self._taken[node], _point_number(lattice)
         found: list[Choice] = []
@@ -210,10 +208,8 @@ class _Rule:
                     at = [numbers.setdefault(answer, len(numbers)) for answer in chances]
                     taken[node][tables.points[columns]] = np.array(at)[which]
                     if len(numbers) > POINTWISE_UP_TO_ANSWERS:
-                        msg = (
-                            f"this policy gives more than {POINTWISE_UP_TO_ANSWERS:,} different answers, which would "
-                            "take minutes to evaluate; use simulate()"
-                        )
+                        why = "which would take minutes to evaluate; use simulate()"
+                        msg = f"this policy gives more than {POINTWISE_UP_TO_ANSWERS:,} different answers, {why}"
                         raise UnsupportedError(msg, value=self.policy, limit=POINTWISE_UP_TO_ANSWERS)
         self.answers = list(numbers)
         return taken
@@ -269,9 +265,7 @@ def _available(lattice: Lattice, edge: int) -> Expr | None:
 
 
 def _both(one: Expr | None, other: Expr | None) -> Expr | None:
-    if one is None or other is None:
-        return other if one is None else one
-    return one & other
+    return other if one is None else one if other is None else one & other
 
 
 def _not(expr: Expr | None) -> Expr:

@@ -129,10 +129,8 @@ class _Table:
         """Move plays until their counters change; return how many moves that took."""
         lattice = self.lattice
         tables = self.grid.at(points)
-        rows = [
-            None if one.grid is None else table_rows(one.grid.layers.program, tables, one.grid.stored)
-            for one in self.rules
-        ]
+        grids = [rule.grid for rule in self.rules]
+        rows = [None if grid is None else table_rows(grid.layers.program, tables, grid.stored) for grid in grids]
         column = np.searchsorted(points, self.point[plays])
         group = _Group(plays, self.node[plays], column, self.side[plays], self.paid[plays], tables, rows)
         for moved in range(self.max_moves - rounds + 1):
@@ -241,10 +239,8 @@ class _Table:
         if len(unknown := np.flatnonzero(np.isnan(value))):
             at = which[owner[unknown[0]]]
             state = self._state(int(group.node[at]), int(group.tables.points[group.column[at]]))
-            msg = (
-                "play from the start cannot reach the state that an option leads to here, so the solution does not "
-                "know its value; solve the game that starts here, game.at(state)"
-            )
+            how = "so its value is not known; solve the game that starts here, game.at(state)"
+            msg = f"play from the start cannot reach the state that an option leads to here, {how}"
             raise errors.UnknownStateError(msg, state=state)
         # The kinds of the lattice that was solved: with sense="min" the players have changed their aims.
         least = grid.lattice.kind[group.node[which]] == Kind.MIN

@@ -121,9 +121,7 @@ def _decisions(network: Network, policies: Sequence[Policy], stage: int) -> Weig
     first, last = (_edge_weights(policy, stage) for policy in (policies[0], policies[-1]))
     if network.horizon is not None and stage == 0:  # nature alone goes on
         return _joined(network.nature[network.source], last, np.zeros(network.n_edges, dtype=np.int64))
-    if first is last:
-        return first
-    return _joined((network.kind == Kind.MAX)[network.source], first, last)
+    return first if first is last else _joined((network.kind == Kind.MAX)[network.source], first, last)
 
 
 def _edge_weights(policy: Policy, stage: int) -> Weights:

@@ -226,10 +226,8 @@ class _Play:
                 node = None
             else:
                 raise GameError(f"node() gave {node!r}, which is neither a node nor an edge", state=state, value=node)
-        msg = (
-            f"the play is not over after {max_moves:,} nodes: perhaps the players repeat their moves; let one "
-            "of them play otherwise, use a horizon, or raise max_moves"
-        )
+        how = "let one of them play otherwise, use a horizon, or raise max_moves"
+        msg = f"the play is not over after {max_moves:,} nodes: perhaps the players repeat their moves; {how}"
         raise NotConvergedError(msg, iterations=max_moves, width=float("inf"), limit=max_moves)
 
     def _event(self, kind: Happening, what: Any, among: tuple[Any, ...] = (), *, lost: bool = False) -> Event:

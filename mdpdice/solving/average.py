@@ -1,9 +1,9 @@
 """The long-run average: of every end component first, then of coming to stay in the best ones.
 
-A solver is asked again and again what can be gained on the gain of a policy (`mdpdice.objectives.staying`).  Then an
-end component is a node in which one may stay for its gain, and what remains is a total like any other: P. Ashok,
-K. Chatterjee, P. Daca, J. Kretinsky, T. Meggendorf, "Value iteration for long-run average reward in Markov decision
-processes", CAV 2017.
+Relative value iteration finds the gains where plays mix.  Elsewhere, and by other solvers, a solver is asked again and
+again what can be gained on the gain of a policy (`mdpdice.objectives.staying`).  Then an end component is a node in
+which one may stay for its gain, and what remains is a total like any other: P. Ashok, K. Chatterjee, P. Daca, J.
+Kretinsky, T. Meggendorf, "Value iteration for long-run average reward in Markov decision processes", CAV 2017.
 """
 
 from __future__ import annotations

@@ -20,6 +20,7 @@ from mdpdice.exploration.repeatability import SAMPLE, check_repeatable
 from mdpdice.exploration.to_lattice import compile_lattice
 from mdpdice.exploration.to_network import explore
 from mdpdice.looks import Look, NamedPolicy, look_of
+from mdpdice.looks.text import REMEDY
 from mdpdice.modelling.counters import axes
 from mdpdice.modelling.equality import same_kind
 from mdpdice.modelling.game import Game
@@ -126,12 +127,8 @@ def examine(
     lasting = endless or asked or horizon is not None or network.discount < 1
     trap = _trap(network)
     if trap is not None and not lasting:
-        ledger.fail(
-            "termination",
-            "no play that gets there can end; give it an end, give the game a discount or a horizon, or pass "
-            "endless=True if this is meant",
-            state=network.describe(trap),
-        )
+        how = "give it an end, give the game a discount or a horizon, or pass endless=True if this is meant"
+        ledger.fail("termination", f"no play that gets there can end; {how}", state=network.describe(trap))
     _check_texts(ledger, game, network, some)
     ask = asker(ledger, objective, horizon)
     solution = ask(network, "solution")
@@ -269,17 +266,12 @@ def _check_termination(
     reason = ledger.ask("termination", "infinite_reason()", look_of(game).infinite_reason) if objective is None else ""
     if infinite.any() and reason is None:
         node = int(np.argwhere(infinite)[0][-1])
-        ledger.fail(
-            "termination",
-            f"the value is infinite, since a play can collect without end ({solution.reason}); limit it, give the "
-            "game a discount, or let infinite_reason() of its Look say why this is right",
-            state=solution.network.describe(node),
-        )
+        how = "limit it, give the game a discount, or let infinite_reason() of its Look say why this is right"
+        msg = f"the value is infinite, since a play can collect without end ({solution.reason}); {how}"
+        ledger.fail("termination", msg, state=solution.network.describe(node))
     if objective is None and reason is not None and not infinite.any():
-        msg = (
-            f"infinite_reason() says {reason!r}, and the value is {solution.value():.12g}; it gives None where the "
-            "value is finite"
-        )
+        how = "it gives None where the value is finite"
+        msg = f"infinite_reason() says {reason!r}, and the value is {solution.value():.12g}; {how}"
         ledger.fail("termination", msg, value=reason)
     ledger.passed("termination", solution.network.n_nodes, "nodes, plays may be endless" if lasting else "nodes")
 
@@ -288,14 +280,10 @@ def _check_termination(
 
 
 def _check_texts(ledger: Ledger, game: Game[Any, Any], network: Network, some: list[int]) -> None:
-    remedy = (
-        "let states be numbers, strings, tuples, enums or frozen attrs classes, or override show_state and "
-        "read_state of its Look"
-    )
     look, seen = look_of(game), dict[str, Hashable]()
     for index in some:
         state = network.states[index]
-        text = ledger.ask("texts", "show_state", look.show_state, state, hint=f"; {remedy}", state=state)
+        text = ledger.ask("texts", "show_state", look.show_state, state, hint=f"; {REMEDY}", state=state)
         if not isinstance(text, str):
             ledger.fail("texts", f"show_state returns {text!r}, which is not a text", state=state, value=text)
         if text in seen:
@@ -305,10 +293,10 @@ def _check_texts(ledger: Ledger, game: Game[Any, Any], network: Network, some: l
         try:
             back = look.read_state(text)
         except Exception as error:  # noqa: BLE001 - a function of the user
-            msg = f"read_state cannot read {text!r}, which show_state wrote: {type(error).__name__}: {error}; {remedy}"
+            msg = f"read_state cannot read {text!r}, which show_state wrote: {type(error).__name__}: {error}; {REMEDY}"
             ledger.fail("texts", msg, state=state, value=text, cause=error)
         if back != state or not same_kind(back, state):
-            msg = f"read_state reads {back!r} from {text!r}, which show_state wrote for another state; {remedy}"
+            msg = f"read_state reads {back!r} from {text!r}, which show_state wrote for another state; {REMEDY}"
             ledger.fail("texts", msg, state=state, value=text)
     ledger.passed("texts", len(some), "states")
 
@@ -327,15 +315,11 @@ def _check_payoff_range(ledger: Ledger, game: Game[Any, Any], solution: Solution
     room = 1e-9 * max(1.0, abs(low), abs(high))
     outside = asked & ((solution.nodes.lowers > high + room) | (solution.nodes.uppers < low - room))
     if outside.any():
-        node = int(np.flatnonzero(outside)[0])
-        ledger.fail(
-            "payoff_range",
-            f"it is worth {solution.nodes.values[node]:.12g}, outside of payoff_range = {game.payoff_range!r}; "
-            "a search that trusts it leaves out what it must not",
-            state=network.describe(node),
-            value=float(solution.nodes.values[node]),
-            limit=game.payoff_range,
-        )
+        node, limit = int(np.flatnonzero(outside)[0]), game.payoff_range
+        value = float(solution.nodes.values[node])
+        why = "a search that trusts it leaves out what it must not"
+        msg = f"it is worth {value:.12g}, outside of payoff_range = {limit!r}; {why}"
+        ledger.fail("payoff_range", msg, state=network.describe(node), value=value, limit=limit)
     ledger.passed("payoff_range", int(asked.sum()), "values")
 
 

@@ -19,7 +19,7 @@ from mdpdice.backend import Candidate, Run, Solver
 from mdpdice.errors import NotConvergedError, SolveInterrupted
 from mdpdice.networks.network import Network
 from mdpdice.solving.checkpoints import Checkpoint
-from mdpdice.testing.known_models import MODELS
+from mdpdice.testing.known_models import LONGEST, MODELS
 from mdpdice.testing.reports import Ledger
 
 _REMEDY = "call run.check() before the first step and several times a second"
@@ -55,16 +55,12 @@ def out_of_time() -> Run:
     return Run(deadline=time.monotonic() - 1.0)
 
 
-def _deep() -> Network:
-    return next(model for model in MODELS if model.name == "deep").problem().canonical
-
-
 def check_stops(ledger: Ledger, solver: Solver, patience: float) -> None:
     """Run the checks ``"cancel"``, ``"deadline"`` and ``"interrupt"``."""
     ledger.model = "deep"
     looks = _Looks()
     began = time.monotonic()
-    solver.solve(_deep(), Run(cancel=looks))
+    solver.solve(LONGEST.problem().canonical, Run(cancel=looks))
     moments = [began, *looks.times, time.monotonic()]
     gap = max(later - earlier for earlier, later in itertools.pairwise(moments))
     if not looks.times:
@@ -89,7 +85,7 @@ def _expect(
     ledger: Ledger, check: str, solver: Solver, run: Run, what: str, allowed: tuple[type[BaseException], ...] = ()
 ) -> None:
     """Expect a solve to end in `SolveInterrupted`, and the partial answer to be none or a whole one."""
-    problem = _deep()
+    problem = LONGEST.problem().canonical
     try:
         answer = solver.solve(problem, run)
     except BaseException as error:  # noqa: BLE001 - whatever the code of a solver raises

@@ -284,3 +284,5 @@ MODELS: tuple[Model, ...] = (
     ),
 )
 """The battery."""
+LONGEST = next(model for model in MODELS if model.name == "deep")
+"""The model on whose solve it is tried whether a solver can be stopped."""

@@ -27,7 +27,7 @@ from mdpdice.solving.pipeline import solve_problem
 from mdpdice.solving.problem import Problem
 from mdpdice.solving.proposal import check_candidate
 from mdpdice.testing.interrupted_solvers import check_checkpoint, check_stops, out_of_time, same_answer
-from mdpdice.testing.known_models import MODELS, Model
+from mdpdice.testing.known_models import LONGEST, MODELS, Model
 from mdpdice.testing.reports import Conformance, Ledger
 
 FEATURES = tuple(feature.name.lower() for feature in Feature)
@@ -138,11 +138,10 @@ class _Battery:
             ledger.model = model.name
             again = self._ask(model, model.problem())
             if not same_answer(again, answer):
-                ledger.fail(
-                    "determinism",
-                    "asked a second time, after other problems, it gives another answer; let it depend on the problem "
-                    "and its parameters alone, and give random numbers a seed that is a parameter",
+                how = (
+                    "let it depend on the problem and its parameters alone, one of which is the seed of random numbers"
                 )
+                ledger.fail("determinism", f"asked again, after other problems, it gives another answer; {how}")
         ledger.model = None
         ledger.passed("answer", 2 * len(answers), "answers")
         ledger.passed("inputs", 2 * len(answers), "problems")
@@ -161,7 +160,7 @@ class _Battery:
         remedy = "work on copies: value = problem.payoff.copy()"
         try:
             with calls_recorded() as called:
-                answer: Any = self.solver.solve(network, Run(tolerance=min(1e-9, self.epsilon / 4)))
+                answer = self.solver.solve(network, Run(tolerance=min(1e-9, self.epsilon / 4)))
         except Exception as error:  # noqa: BLE001 - whatever the code of a solver raises
             text = f"it raised {type(error).__name__}: {error}"
             if isinstance(error, ValueError) and "read-only" in str(error):
@@ -175,8 +174,7 @@ class _Battery:
         if any(array.flags.writeable for array in arrays):
             self.ledger.fail("inputs", f"it made an array of the problem writeable; {remedy}")
         self._check_contract(model, network, answer)
-        checked: Candidate = answer
-        return checked
+        return answer
 
     def _network(self, problem: Problem) -> Network:
         """Return what the solver gets: the stages side by side, if it knows no horizons."""
@@ -263,8 +261,9 @@ class _Battery:
         if (name := self.solver.name) in self.called:
             self.ledger.passed("traced", len(self.needs))
         elif name in solver_names():
-            msg = "it is registered, but its solve is not decorated with mdpdice.backend.traced; a cross-check could "
-            self.ledger.fail("traced", msg + "not tell when one solver answers by asking another")
+            why = "a cross-check could not tell when one solver answers by asking another"
+            msg = f"it is registered, but its solve is not decorated with mdpdice.backend.traced; {why}"
+            self.ledger.fail("traced", msg)
         else:
             why = "solve is not decorated with mdpdice.backend.traced, as one that is registered has to be"
             self.ledger.skipped("traced", why)
@@ -352,10 +351,9 @@ def _check_stops(ledger: Ledger, solver: Any) -> None:
     ledger.model = "deep"
     cancelled = threading.Event()
     cancelled.set()
-    game = next(model for model in MODELS if model.name == "deep").make
     for check, run in (("cancel", Run(cancel=cancelled)), ("deadline", out_of_time())):
         try:
-            solver.search(game(), run)
+            solver.search(LONGEST.make(), run)
         except SolveInterrupted:
             ledger.passed(check, 1)
         except Exception as error:  # noqa: BLE001 - whatever the code of a solver raises

@@ -108,10 +108,8 @@ class LinearProgramming:
             The time limit came first, or the solver gave up.
         """
         if problem.horizon is not None:
-            msg = (
-                f"linear-programming has no way to deal with {Feature.HORIZON.value}; "
-                "use solver='backward-induction', or unroll the network"
-            )
+            how = "use solver='backward-induction', or unroll the network"
+            msg = f"linear-programming has no way to deal with {Feature.HORIZON.value}; {how}"
             raise UnsupportedError(msg, value=Feature.HORIZON)
         pulp_adapter.require(self.solver)
         if problem.two_player:
@@ -182,10 +180,8 @@ class _Solve:
         size, limit = int(tangle.max()), self.method.max_size
         if size > limit:
             node = int(np.flatnonzero(self.problem.decides & (label == int(tangle.argmax())))[0])
-            msg = (
-                f"states that can reach each other need a linear program of {size:,} variables, more than "
-                f"max_size={limit}; use solver='value-iteration', or raise max_size and be patient"
-            )
+            more = f"more than max_size={limit}; use solver='value-iteration', or raise max_size and be patient"
+            msg = f"states that can reach each other need a linear program of {size:,} variables, {more}"
             raise UnsupportedError(msg, state=self.problem.describe(node), value=size, limit=limit)
 
     def solve_block(self, nodes: Ints, tangle: int) -> None:

@@ -54,10 +54,9 @@ def iterate(problem: Network, run: Run, solve_one: Callable[[Network], Candidate
             answer = solve_one(reply)
         except (LPInfeasibleError, LPUnboundedError) as error:
             # True of the reply to one policy; the game may well have a value.
-            msg = (
-                "a reply to a policy goes on for ever and collects or pays; linear programs are for "
-                "games whose plays stop; use solver='policy-iteration', 'value-iteration' or 'exact'"
-            )
+            why = "linear programs are for games whose plays stop"
+            how = "use solver='policy-iteration', 'value-iteration' or 'exact'"
+            msg = f"a reply to a policy goes on for ever and collects or pays; {why}; {how}"
             raise UnsupportedError(msg, state=error.state, action=error.action) from error
         iterations += answer.iterations
         value = answer.value

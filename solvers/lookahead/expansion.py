@@ -84,10 +84,8 @@ class Expansions:
         except (TypeError, ValueError):
             number = math.nan
         if not (self.low <= number <= self.high and math.isfinite(number)):
-            msg = (
-                f"estimate() returns {guess!r}, which is not a number in payoff_range, [{self.low:g}, {self.high:g}]; "
-                "clip it, or declare a wider range"
-            )
+            span = f"[{self.low:g}, {self.high:g}]; clip it, or declare a wider range"
+            msg = f"estimate() returns {guess!r}, which is not a number in payoff_range, {span}"
             raise GameError(msg, state=state, value=guess, limit=(self.low, self.high))
         return number
 

@@ -20,8 +20,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from scipy.sparse import csr_array
 
-from mdpdice import solve
+from mdpdice import PayoffAtLeast, solve
 from mdpdice.cli import main
 
 FOLDER = Path(__file__).resolve().parents[2] / "examples" / "games"
@@ -232,6 +233,89 @@ def _places(now: tuple[int, ...], lengths: tuple[int, ...]) -> dict[frozenset[tu
     return {places: n / 1296 for places, n in found.items()}
 
 
+GREEN_RED_YELLOW = (6, 3, 4)
+SHOWN = ((3, 2, 1), (1, 2, 3), (2, 2, 2))  # of six sides of a green, red, yellow die: brains, feet, shotguns
+Zombies = tuple[tuple[int, ...], ...]
+
+
+@cache
+def zombie_throws(hand: tuple[int, ...]) -> dict[Zombies, Fraction]:
+    """How many dice of each colour show brains, feet and shotguns, one die after the other."""
+    for colour in range(3):
+        if hand[colour]:
+            found: dict[Zombies, Fraction] = Counter()
+            for shown, p in zombie_throws(tuple(n - (k == colour) for k, n in enumerate(hand))).items():
+                for face, sides in enumerate(SHOWN[colour]):
+                    more = tuple(n + (k == colour) for k, n in enumerate(shown[face]))
+                    found[*shown[:face], more, *shown[face + 1 :]] += p * Fraction(sides, 6)
+            return found
+    return {((0, 0, 0),) * 3: Fraction(1)}
+
+
+def plus(a: tuple[int, ...], b: tuple[int, ...], sign: int = 1) -> tuple[int, ...]:
+    return tuple(x + sign * y for x, y in zip(a, b, strict=True))
+
+
+class ZombieTurn:
+    """All tables that a turn to `goal` can come to, and where a throw leads from each."""
+
+    def __init__(self, goal: int, start: Zombies = ((0, 0, 0),) * 3) -> None:
+        counted = sum(start[0])
+        number, self.counted, entries = {(start, counted): 0}, [counted], []
+        self.lost, self.won = [], []
+        todo = [(start, counted)]
+        for table, counted in todo:
+            lost = won = 0.0
+            for after, counts, p in self.thrown(table, counted):
+                if sum(after[2]) > 2:
+                    lost += p
+                elif counts >= goal:
+                    won += p
+                else:
+                    if (after, counts) not in number:
+                        number[after, counts] = len(todo)
+                        todo.append((after, counts))
+                        self.counted.append(counts)
+                    entries.append((number[table, counted], number[after, counts], p))
+            self.lost.append(lost)
+            self.won.append(won)
+        rows, columns, p = zip(*entries, strict=True)
+        self.chances = csr_array((p, (rows, columns)), shape=(len(todo), len(todo)))
+        self.first = np.array([table == ((0, 0, 0),) * 3 for table, _ in todo])
+
+    @staticmethod
+    def thrown(table: Zombies, counted: int) -> Iterator[tuple[Zombies, int, float]]:
+        up, walking, shot = table
+        cup = plus(plus(plus(GREEN_RED_YELLOW, up, -1), walking, -1), shot, -1)
+        new = 3 - sum(walking)
+        if sum(cup) < new:
+            cup, up = plus(cup, up), (0, 0, 0)
+        for drawn in product(range(new + 1), repeat=3):
+            if sum(drawn) == new and all(map(operator.le, drawn, cup)):
+                ways = math.prod(map(math.comb, cup, drawn)) / math.comb(sum(cup), new)
+                for (brains, feet, shots), p in zombie_throws(plus(walking, drawn)).items():
+                    yield (plus(up, brains), feet, plus(shot, shots)), counted + sum(brains), ways * float(p)
+
+    def sweep(self, values: np.ndarray, worth: np.ndarray) -> np.ndarray:
+        """One step of value iteration, where n banked brains are worth `worth[n]`, and `worth[-1]` those that win."""
+        rolled = self.chances @ values + worth[0] * np.array(self.lost) + worth[-1] * np.array(self.won)
+        return np.where(self.first, rolled, np.maximum(rolled, worth[self.counted]))
+
+
+def zombie_dice(goal: int = 3) -> float:
+    """Both players' chances for two scores, from the highest ones down, by sweeps over one turn of each."""
+    turns = [ZombieTurn(goal - mine) for mine in range(goal)]
+    chance = np.full((goal, goal), 0.5)
+    for i, j in sorted(product(range(goal), repeat=2), key=sum, reverse=True):
+        if i <= j:
+            values = {pair: np.full(len(turns[pair[0]].lost), 0.5) for pair in ((i, j), (j, i))}
+            for _ in range(300):
+                for (a, b), found in values.items():
+                    values[a, b] = turns[a].sweep(found, np.array([*(1 - chance[b, a:goal]), 1.0]))
+                    chance[a, b] = values[a, b][0]
+    return float(chance[0, 0])
+
+
 SECOND: dict[str, Callable[[], Fraction | float]] = {
     "blackjack": blackjack,
     "cant_stop": cant_stop,
@@ -244,6 +328,7 @@ SECOND: dict[str, Callable[[], Fraction | float]] = {
     "shut_the_box": shut_the_box,
     "threes": threes,
     "two_dice_pig": two_dice_pig,
+    "zombie_dice": zombie_dice,
 }
 
 
@@ -276,6 +361,26 @@ def test_the_chart_of_blackjack(tmp_path: Path) -> None:
     assert {key: solution.action(hand(key[0], False, key[1], True)) for key in expected} == expected
     assert solution.action(hand(18, True, 9, True)) == "hit"
     assert solution.action(hand(18, True, 6, True)) == "double"
+
+
+@pytest.mark.parametrize(
+    ("state", "counts"),
+    [
+        # Two dice are left in the cup, so that brains go back into it; or all are on the table.
+        (("ggggggrryy", "", "r", 0), ((6, 2, 2), (0, 0, 0), (0, 1, 0))),
+        (("ggggggryyyy", "", "rr", 0), ((6, 1, 4), (0, 0, 0), (0, 2, 0))),
+        (("gggggyyyy", "g", "rr", 0), ((5, 0, 4), (1, 0, 0), (0, 2, 0))),
+    ],
+)
+def test_brains_go_back_into_the_cup(state: tuple[str, str, str, int], counts: Zombies) -> None:
+    names = runpy.run_path(str(FOLDER / "zombie_dice.py"))
+    to_13 = solve(names["Turn"]().at(state), PayoffAtLeast(13))
+    turn, worth = ZombieTurn(13, counts), np.array([0.0] * 13 + [1.0])
+    values = np.zeros(len(turn.lost))
+    for _ in range(100):
+        values = turn.sweep(values, worth)
+    assert 0.01 < values[0] < 0.9
+    assert to_13.value() == pytest.approx(values[0], abs=1e-9)
 
 
 def test_values_that_others_have_found(output_of: Callable[..., str]) -> None:

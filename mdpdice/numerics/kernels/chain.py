@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mdpdice.numerics.kernels.bellman import Bools, Floats, Ints, Number, brief, inlined, njit
+from mdpdice.compilation import Bools, Floats, Ints, Number, brief, inlined, nested, njit
 
 
 class Chain(NamedTuple):
@@ -62,11 +62,15 @@ def solve_components(
                 to = place[chain.dst[e]]
                 if to >= i:
                     knot[to] = True
-        # Counted at once: a counter that starts at a constant has `_solve_knots` compiled twice.
-        knots = int(knot.sum())
+        # A counter that starts at a constant has `_solve_knots` compiled twice.
+        tied, knots = np.zeros(len(block), dtype=np.int64), np.int64(0)
+        for i in range(len(block)):
+            if knot[i]:
+                tied[knots] = i
+                knots += 1
         here = knots <= most and (knots <= few or spread * knots <= len(block))
         if here:
-            _solve_knots(chain, block, knot, knots, stochastic, value, place)
+            _solve_knots(chain, block, knot, tied[:knots], stochastic, value, place)
         for i in range(len(block)):
             place[block[i]] = -1
         if not here:
@@ -76,13 +80,13 @@ def solve_components(
 
 @njit
 def _solve_knots(
-    chain: Chain, block: Ints, knot: Bools, knots: int, stochastic: bool, value: Floats, place: Ints
+    chain: Chain, block: Ints, knot: Bools, tied: Ints, stochastic: bool, value: Floats, place: Ints
 ) -> None:
-    """Solve one component as a system in its knots."""
-    tied = np.flatnonzero(knot)
+    """Solve one component as a system in its knots, whose places in it are `tied`."""
+    knots = len(tied)
     ahead = np.zeros(len(block))
-    matrix = np.empty((knots, knots))
-    leave, right = np.empty(knots), np.empty(knots)
+    matrix = np.zeros((knots, knots))
+    leave, right = np.zeros(knots), np.zeros(knots)
     for column in range(knots + 1):
         # One sweep per knot, worth 1 with nothing else; the last one is for the chance to leave.
         outside = 1.0 if column == knots else 0.0
@@ -111,7 +115,7 @@ def _solve_knots(
     _sweep(chain, block, knot, value)
 
 
-@njit
+@nested
 def _bare(chain: Chain, node: Number, ahead: Floats, outside: float, place: Ints) -> float:
     """Value of a node without constants, when all that lies outside the component is worth the same."""
     total = 0.0
@@ -121,7 +125,7 @@ def _bare(chain: Chain, node: Number, ahead: Floats, outside: float, place: Ints
     return total
 
 
-@njit
+@nested
 def _sweep(chain: Chain, block: Ints, knot: Bools, value: Floats) -> None:
     """Back up the nodes of a component that are not knots."""
     for i in range(len(block)):
@@ -129,7 +133,7 @@ def _sweep(chain: Chain, block: Ints, knot: Bools, value: Floats) -> None:
             value[block[i]] = _worth(chain, block[i], value)
 
 
-@njit
+@nested
 def _eliminate(matrix: Floats, leave: Floats, right: Floats) -> None:
     """Solve ``x = right + matrix @ x`` into `right`, as `mdpdice.numerics.linear` does without subtractions."""
     size = len(right)
@@ -152,24 +156,25 @@ def _eliminate(matrix: Floats, leave: Floats, right: Floats) -> None:
             right[k] += matrix[k, j] * right[j]
 
 
-@njit
+@nested
 def _refine(matrix: Floats, right: Floats) -> None:
     """Solve ``x = right + matrix @ x`` into `right`, with one step of refinement."""
     size = len(right)
-    system = -matrix
-    for k in range(size):
-        system[k, k] += 1.0
-    first = right.copy()
-    gauss(system.copy(), first, size, 0.0)
-    rest = right.copy()
+    # Element by element: for whole arrays numba compiles texts of errors, which takes longer than all of this.
+    system, first = matrix.copy(), right.copy()
     for i in range(size):
         for j in range(size):
-            rest[i] -= system[i, j] * first[j]
-    gauss(system, rest, size, 0.0)
-    right[:] = first + rest
+            system[i, j] = 1.0 - matrix[i, j] if i == j else -matrix[i, j]
+    gauss(system.copy(), first, size, 0.0)
+    for i in range(size):
+        for j in range(size):
+            right[i] -= system[i, j] * first[j]
+    gauss(system, right, size, 0.0)
+    for i in range(size):
+        right[i] += first[i]
 
 
-@njit
+@nested
 def gauss(system: Floats, right: Floats, size: int | np.int64, least: float) -> bool:
     """Gaussian elimination with partial pivoting, in place; NaN, and False, where a pivot is no larger than `least`."""
     for k in range(size):

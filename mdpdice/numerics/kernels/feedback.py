@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mdpdice.numerics.kernels.bellman import Bools, Floats, Ints, Number, njit
+from mdpdice.compilation import Bools, Floats, Ints, Number, nested, njit
 from mdpdice.numerics.kernels.chain import gauss
 from mdpdice.numerics.kernels.lattice import SMALLEST, Columns, Sweep, sweep
 
@@ -137,7 +137,7 @@ def settle(work: Sweep, feedback: Feedback, state: State, sweeps: int) -> tuple[
     return False, sweeps, change
 
 
-@njit
+@nested
 def _largest(fresh, marks):
     """Largest size of what was computed; 0 if something is infinite or no number."""
     size = 0.0
@@ -150,7 +150,7 @@ def _largest(fresh, marks):
     return size
 
 
-@njit
+@nested
 def _step(
     p: Number, residual: float, tolerance: float, values: Floats, points: Ints, feedback: Feedback, state: State,
     room: Floats,

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from mdpdice.numerics.kernels.bellman import Floats, Ints, Number, njit
+from mdpdice.compilation import Floats, Ints, Number, nested, njit
 
 
-@njit
+@nested
 def _apply(indptr: Ints, indices: Ints, data: Floats, scale: Floats, x: Floats, out: Floats) -> None:
     """``scale * (x - P x)``."""
     for i in range(len(out)):

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mdpdice.numerics.kernels.bellman import Bools, Floats, Ints, Kinds, njit
+from mdpdice.compilation import Bools, Floats, Ints, Kinds, nested, njit
 
 SMALLEST = 2.0**-47
 """Change, relative to the largest value, that is not worth another sweep: rounding alone comes to some of it."""
@@ -83,62 +83,62 @@ class Sweep(NamedTuple):
 # Rows are named by their numbers, since a view of a row costs as much as the work on a short one.
 
 
-@njit
+@nested
 def _add_six(table, r, more, u, v, w, x, y, z, one, two, three, four, five, six, wide):
     for j in range(wide):
         first = (u * table[one, j] + v * table[two, j]) + (w * table[three, j] + x * table[four, j])
         table[r, j] = (table[r, j] if more else 0.0) + (first + (y * table[five, j] + z * table[six, j]))
 
 
-@njit
+@nested
 def _add_two(table, r, more, w, x, one, two, wide):
     for j in range(wide):
         table[r, j] = (table[r, j] if more else 0.0) + (w * table[one, j] + x * table[two, j])
 
 
-@njit
+@nested
 def _add_one(table, r, more, w, one, wide):
     for j in range(wide):
         table[r, j] = (table[r, j] if more else 0.0) + w * table[one, j]
 
 
-@njit
+@nested
 def _most(one, two):
     return max(two, one)
 
 
-@njit
+@nested
 def _most_of_four(table, r, more, one, two, three, four, wide):
     for j in range(wide):
         first = _most(_most(table[one, j], table[two, j]), _most(table[three, j], table[four, j]))
         table[r, j] = _most(first, table[r, j] if more else first)
 
 
-@njit
+@nested
 def _least_of_two(table, r, one, wide):
     for j in range(wide):
         table[r, j] = min(table[r, j], table[one, j])
 
 
-@njit
+@nested
 def _copy(table, r, one, wide):
     for j in range(wide):
         table[r, j] = table[one, j]
 
 
-@njit
+@nested
 def _fill(table, r, number, wide):
     for j in range(wide):
         table[r, j] = number
 
 
-@njit
+@nested
 def _pay_off(table, r, rewards, reward, first, width):
     for j in range(width):
         table[r, j] = rewards[reward, first + j]
 
 
-@njit
+@nested
 def _read(table, r, values, entry, targets, update, first, width):
     """Read the store; whether some update leads nowhere."""
     nowhere = False
@@ -149,25 +149,25 @@ def _read(table, r, values, entry, targets, update, first, width):
     return nowhere
 
 
-@njit
+@nested
 def _turn(table, r, total, width):
     for j in range(width):
         table[r, j] = total - table[r, j]
 
 
-@njit
+@nested
 def _pay(table, r, rewards, reward, first, width):
     for j in range(width):
         table[r, j] += rewards[reward, first + j]
 
 
-@njit
+@nested
 def _leave(table, r, guards, guard, first, none, width):
     for j in range(width):
         table[r, j] = table[r, j] if guards[guard, first + j] else none
 
 
-@njit
+@nested
 def _leave_outside(table, r, targets, update, first, none, width):
     for j in range(width):
         table[r, j] = table[r, j] if targets[update, first + j] >= 0 else none

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mdpdice.numerics.kernels.bellman import Bools, Ints, Kinds, Number, njit
+from mdpdice.compilation import Bools, Ints, Kinds, Number, nested, njit
 from mdpdice.numerics.kernels.lattice import END, Columns
 
 WIDTH = 64
@@ -54,7 +54,7 @@ class Core(NamedTuple):
     entries: Ints  # core nodes whose values are stored
 
 
-@njit
+@nested
 def _root(parent: Ints, at: Number) -> Number:
     while parent[at] != at:
         parent[at] = parent[parent[at]]
@@ -198,7 +198,7 @@ def spread(
     return itself
 
 
-@njit
+@nested
 def _bits(word):
     """Count the bits that are set, by adding up neighbours, then pairs, then fours of them."""
     word -= (word >> ONE) & np.uint64(0x5555555555555555)
@@ -207,7 +207,7 @@ def _bits(word):
     return (word * np.uint64(0x0101010101010101)) >> np.uint64(56)
 
 
-@njit
+@nested
 def _lowest(word):
     """Position of the lowest bit that is set."""
     at = 0

@@ -31,7 +31,7 @@ import numpy as np
 
 from mdpdice.certification.checking.kernels import lattice_lanes as loops
 from mdpdice.certification.checking.kernels.lattice_lanes import LANES
-from mdpdice.compilation import njit
+from mdpdice.compilation import nested, njit
 from mdpdice.networks.network import Kind
 
 __all__ = ["LANES", "inner_reads", "passes", "residuals"]
@@ -45,7 +45,7 @@ END, MAX, MIN, CHANCE = int(Kind.END), int(Kind.MAX), int(Kind.MIN), int(Kind.CH
 # --- one block ----------------------------------------------------------------------------------
 
 
-@njit
+@nested
 def _rooms(core, ports, reads, tables):
     """Room for what is known about one block: see `_look` and `_block`."""
     n, q, r = len(core[1]), len(ports[0]), len(reads[0])
@@ -63,7 +63,7 @@ def _rooms(core, ports, reads, tables):
     return rows, truth, words
 
 
-@njit
+@nested
 def _look(first, lanes, core, ports, reads, claim, tables, room, size_read, size_reward):
     """Read what a block of points needs, and make the rows of the ports of it.
 
@@ -145,7 +145,7 @@ def _look(first, lanes, core, ports, reads, claim, tables, room, size_read, size
     return spoilt != 0, itself != 0
 
 
-@njit
+@nested
 def _worth(e, core, total, best, row_reward, wide):
     """Put what an edge is worth into the last row of `best`, whether it is there or not."""
     last, r = len(best) - 1, core[7][e]
@@ -156,7 +156,7 @@ def _worth(e, core, total, best, row_reward, wide):
         loops.pay(best, last, row_reward, r, wide)
 
 
-@njit
+@nested
 def _simple(i, begin, finish, mean, turn, arg, weight, best, wide):
     """Return the row of a simple node."""
     e = begin
@@ -187,7 +187,7 @@ def _simple(i, begin, finish, mean, turn, arg, weight, best, wide):
             loops.improve(best, i, turn, arg[e], wide)
 
 
-@njit
+@nested
 def _block(first, lanes, core, claim, tables, room, found, whole, defect):
     """Compute every core node at the points of a block, and the words of lanes where they say nothing.
 
@@ -274,7 +274,7 @@ def _block(first, lanes, core, claim, tables, room, found, whole, defect):
     return itself
 
 
-@njit
+@nested
 def _defects(core):
     """By how much the weights of means miss 1, where they are the same everywhere."""
     _, kind, indptr, _, weight, _, _, _, _, _, simple = core
@@ -288,13 +288,13 @@ def _defects(core):
     return defect
 
 
-@njit
+@nested
 def _least(size):
     """Add room for what falls below the range of floats to a size; nothing does where all numbers are 0."""
     return size + NORMAL if size > 0.0 else 0.0
 
 
-@njit
+@nested
 def _rounding(core, ports, claim, size_read, size_reward, defect, size, room, slack):
     """How large the rows may be, how far rounding may have moved them, and what rounded choices may lose."""
     order, kind, indptr, arg, _, _, flip, reward, number, payoff, _ = core
@@ -392,7 +392,7 @@ def residuals(core, ports, reads, claim, tables, noted, live, near):
     return off, most_room, most_slack, itself
 
 
-@njit
+@nested
 def _taken(first, lanes, core, claim, tables, rooms, room, live, near):
     """Lanes in which edges are there, and those in which the policy may take them, whoever rounds how."""
     order, kind, indptr, arg, _, guard, flip, reward, number, _, _ = core

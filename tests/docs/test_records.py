@@ -1,0 +1,102 @@
+"""The records: their file has one form, the page shows it, and cheap ones are found again to the last bit."""
+
+from __future__ import annotations
+
+import json
+import runpy
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+SCRIPT = ROOT / "docs" / "records.py"
+RECORDS = json.loads((ROOT / "docs" / "records.json").read_text(encoding="utf-8"))
+FOUND = [record for record in RECORDS if record["value"] is not None]
+FORM = {
+    "name": str,
+    "rules": str,
+    "value": float,
+    "lower": float,
+    "upper": float,
+    "states": int,
+    "command": str,
+    "digest": str,
+    "cpu_seconds": float,
+    "peak_mb": int,
+    "version": str,
+    "known_before": str,
+}
+SPOT = "farkle-turn-patch"
+
+
+def run(*args: str | Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-P", SCRIPT, *args], capture_output=True, text=True, check=False, timeout=300
+    )
+
+
+def test_records_that_wait_for_their_numbers_have_none_at_all() -> None:
+    """They are not on the page, and ``--write`` without names computes them."""
+    assert len(FOUND) > len(RECORDS) / 2
+    for record in RECORDS:
+        if record["value"] is None:
+            assert {key for key in FORM if record[key] is not None} == {"name", "rules", "command", "known_before"}
+
+
+@pytest.mark.parametrize("record", FOUND, ids=lambda record: record["name"])
+def test_every_record_has_the_same_form(record) -> None:
+    assert list(record) == list(FORM)
+    # A search for the best set has neither states nor values of its own.
+    absent = {"states", "digest"} if record["command"].startswith("mdpdice best-set") else set()
+    for key, kind in FORM.items():
+        assert record[key] is None if key in absent else type(record[key]) is kind, key
+    assert record["lower"] <= record["value"] <= record["upper"]
+    assert record["upper"] - record["lower"] <= 1e-6 * max(1, abs(record["value"]))
+    assert record["rules"].endswith(".")
+    assert record["known_before"].endswith(".")
+
+
+def test_names_and_commands_are_different() -> None:
+    for key in ("name", "command", "digest"):
+        values = [record[key] for record in RECORDS if record[key] is not None]
+        assert len(set(values)) == len(values), key
+
+
+def test_the_page_shows_the_records() -> None:
+    done = run("--check")
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_cheap_record_is_found_again() -> None:
+    done = run(SPOT, "--json")
+    assert done.returncode == 0, done.stdout + done.stderr
+    (found,) = json.loads(done.stdout)
+    (record,) = (one for one in RECORDS if one["name"] == SPOT)
+    assert (found["digest"], found["differs"]) == (record["digest"], "")
+    assert found["cpu_seconds"] > 0
+    assert found["peak_mb"] > 0
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "message"),
+    [
+        ("digest", "0" * 64, "differs, within both intervals: digest"),
+        ("states", 7, "differs, within both intervals: states 79460 was 7"),
+        ("lower", 1000.0, "contradicts"),
+        ("upper", 1.0, "contradicts"),
+    ],
+)
+def test_a_record_that_is_wrong_is_noticed(key: str, value: object, message: str) -> None:
+    compare = runpy.run_path(str(SCRIPT))["compare"]
+    (record,) = (one for one in RECORDS if one["name"] == SPOT)
+    assert compare(record, record) == ""
+    assert compare({**record, key: value}, record).startswith(message)
+
+
+def test_what_is_not_a_record_is_refused(tmp_path: Path) -> None:
+    assert "no record is called chess" in run("chess").stderr
+    other = tmp_path / "records.json"
+    other.write_text(json.dumps([{**RECORDS[0], "command": "rm -r ."}]), encoding="utf-8")
+    assert "is not a command of mdpdice" in run("--records", other, RECORDS[0]["name"]).stderr
