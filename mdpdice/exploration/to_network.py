@@ -161,6 +161,7 @@ class _FlatTraversal(Traversal[Network]):
             raise not_a_node_error(node)
 
     def _write_decision(self, node: Decide[Any, Any]) -> None:
+        __tracebackhide__ = True
         keys: list[int] = []
         rewards: dict[int, Any] = {}
         actions = node.actions
@@ -294,6 +295,7 @@ class _BatchTraversal(_FlatTraversal):
     """A traversal that asks for `ClassicMDP.transitions`, and for no node."""
 
     def _explore_all(self) -> int:
+        __tracebackhide__ = True
         game: Any = self.game
         # Choice, probability and reward of every branch.
         self.columns: list[Any] = [(np.zeros(0, dtype=np.int64), np.zeros(0), np.zeros(0))]
@@ -315,6 +317,7 @@ class _BatchTraversal(_FlatTraversal):
 
     def _ask(self, action: Any, states: tuple[Any, ...], choices: tuple[int, ...]) -> None:
         """Ask for the transitions of an action, and number the next states."""
+        __tracebackhide__ = True
         found = ask(self.game.transitions, states, action, what="transitions()", state=states[0], action=action)
         try:
             targets, *numbers = found
