@@ -108,6 +108,7 @@ class _CoreTraversal(Traversal[dict[str, Any]]):
         self._write_row(CHANCE_KIND, edges, [1] * len(edges), 1)
 
     def _write_decision(self, node: Any) -> None:
+        __tracebackhide__ = True
         edges: list[_Edge] = []
         self.mover = node.player
         for action, option in zip(node.actions, node.options, strict=True):

@@ -161,6 +161,7 @@ class _FlatTraversal(Traversal[Network]):
             raise not_a_node_error(node)
 
     def _write_decision(self, node: Decide[Any, Any]) -> None:
+        __tracebackhide__ = True
         keys: list[int] = []
         rewards: dict[int, Any] = {}
         actions = node.actions
@@ -293,17 +294,19 @@ class _FlatTraversal(Traversal[Network]):
 class _BatchTraversal(_FlatTraversal):
     """A traversal that asks for `ClassicMDP.transitions`, and for no node."""
 
+    game: Any
+
     def _explore_all(self) -> int:
-        game: Any = self.game
+        __tracebackhide__ = True
         # Choice, probability and reward of every branch.
         self.columns: list[Any] = [(np.zeros(0, dtype=np.int64), np.zeros(0), np.zeros(0))]
         while (position := len(self.state_row)) < len(self.states):
             asked = defaultdict(list)
             for state in self.states[position:]:
-                if ask_game(game.terminal, state):
+                if ask_game(self.game.terminal, state):
                     self.payoffs[len(self.state_row)] = 0
                 else:
-                    for action in ask_game(game.ordered_actions, state):
+                    for action in ask_game(self.game.ordered_actions, state):
                         asked[action].append((state, len(self.actions)))
                         self.actions.append(action)
                 self.state_row.append(len(self.actions))
@@ -315,6 +318,7 @@ class _BatchTraversal(_FlatTraversal):
 
     def _ask(self, action: Any, states: tuple[Any, ...], choices: tuple[int, ...]) -> None:
         """Ask for the transitions of an action, and number the next states."""
+        __tracebackhide__ = True
         found = ask(self.game.transitions, states, action, what="transitions()", state=states[0], action=action)
         try:
             targets, *numbers = found
@@ -339,11 +343,11 @@ class _BatchTraversal(_FlatTraversal):
         choice, chance, reward = map(np.concatenate, zip(*self.columns, strict=True))
         order = np.argsort(choice, kind="stable")
         width = np.bincount(choice, minlength=len(self.actions))
-        pointers = (np.concatenate(([0], part)) for part in (self.state_row, np.cumsum(width)))
+        choice_ptr, branch_ptr = (np.concatenate(([0], part)) for part in (self.state_row, np.cumsum(width)))
         made = build(
-            *pointers, np.asarray(self.keys)[order], chance[order], reward[order], terminal=self.payoffs, owner=None,
-            discount=self.game.discount, start=0, states=self.states, actions=self.actions, reward_per="branch",
-            tolerance=SUM_TOLERANCE,
+            choice_ptr, branch_ptr, np.asarray(self.keys)[order], chance[order], reward[order], terminal=self.payoffs,
+            owner=None, discount=self.game.discount, start=0, states=self.states, actions=self.actions,
+            reward_per="branch", tolerance=SUM_TOLERANCE,
         )  # fmt: skip
         step = made.step & (made.kind[made.dst] != Kind.END)
         return attrs.evolve(made, step=step, sense=self.game.sense, canonical=self.canonical)

@@ -133,7 +133,7 @@ def _write_large(
         "reward": reward_array,
         "step": step,
         "numerator": weights,
-        "actions": [at if arrays.actions is None else arrays.actions[at] for at in action.tolist()],
+        "actions": action.tolist() if arrays.actions is None else [arrays.actions[at] for at in action.tolist()],
     }
 
 

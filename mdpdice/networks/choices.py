@@ -158,11 +158,9 @@ def _owners(arrays: ChoiceArrays, owner: Any) -> Any:
     owners = _ints(owner, "owner")
     if len(owners) != len(arrays.states):
         raise errors.GameError(f"{len(owners)} owners for {len(arrays.states)} states")
-    wrong = np.flatnonzero((owners != 0) & (owners != 1))
-    if len(wrong):
-        bad = int(owners[wrong[0]])
-        msg = f"owner {bad}: the players are 0 (maximises) and 1 (minimises)"
-        raise errors.GameError(msg, state=arrays.states[int(wrong[0])], value=bad)
+    for wrong in np.flatnonzero((owners != 0) & (owners != 1))[:1].tolist():
+        msg = f"owner {owners[wrong]}: the players are 0 (maximises) and 1 (minimises)"
+        raise errors.GameError(msg, state=arrays.states[wrong], value=int(owners[wrong]))
     return np.where(owners == 1, Kind.MIN, Kind.MAX)
 
 
@@ -302,9 +300,8 @@ def _rewards(arrays: ChoiceArrays, reward: Any, reward_per: str) -> tuple[NDArra
         return arrays.where(at if reward_per == "choice" else arrays.choice_of(at))
 
     if _are_floats(reward):
-        bad = np.flatnonzero(~np.isfinite(reward))
-        if len(bad):
-            as_reward(reward[bad[0]], "reward", where(int(bad[0])))
+        for bad in np.flatnonzero(~np.isfinite(reward))[:1].tolist():
+            as_reward(reward[bad], "reward", where(bad))
         return reward.astype(np.float64, copy=False), {}
     found = {}
     for at, value in enumerate(_listed(reward)):

@@ -11,7 +11,7 @@ import attrs
 import numpy as np
 import pytest
 
-from mdpdice import Counter, Dist, Game, d6, decide, end, explore, go, product, roll, solve, when
+from mdpdice import ClassicMDP, Counter, Dist, Game, d6, decide, end, explore, go, product, roll, solve, when
 from mdpdice.errors import ConformanceError, GameError, ProbabilityRangeError, UnknownStateError, UnsupportedError
 from mdpdice.policies.playthrough import play
 from mdpdice.spelling import did_you_mean
@@ -355,7 +355,22 @@ def divide(_):
     return 1 // 0
 
 
+class Batches(ClassicMDP):
+    def initial(self):
+        return 0
+
+    def actions(self, state):
+        return ["go"]
+
+    def transition(self, state, action):
+        return divide(state)
+
+    def transitions(self, states, action):
+        return divide(states[0])
+
+
 TRACED = {
+    "batches": (explore, Batches()),
     "explore": (explore, Game.of(start=0, node=divide)),
     "solve": (solve, Game.of(start=0, node=divide)),
     "roll": (solve, Game.of(start=0, node=lambda _: roll(d6, divide))),
