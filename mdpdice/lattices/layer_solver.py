@@ -205,7 +205,7 @@ def _folded(rows: Any) -> Any:
     known: dict[tuple[int, int], list[int]] = defaultdict(list)
     for row, kind in enumerate(rows.kind.tolist()):
         if kind in (Kind.MAX, Kind.MIN):
-            left, folded = options[row].copy(), []
+            left, folded = options[row].copy(), list[int]()
             within = [one for arg in args[row] for one in known[kind, arg] if options[one] <= options[row]]
             for one in sorted(within, key=lambda one: -len(options[one])):
                 if len(options[one] & left) > 1:

@@ -458,7 +458,8 @@ def _arranged(
     pairs: dict[tuple[int, int], int] = {}
     ports: dict[tuple[int, ...], int] = {}
     terms: dict[tuple[int, ...], int] = {}
-    kinds, after = lattice.kind.tolist(), defaultdict(list)
+    after: dict[int, list[int]] = defaultdict(list)
+    kinds: list[int] = lattice.kind.tolist()
     rows: list[list[_Edge]] = [[] for _ in kinds]
     for edge in zip(*(column[lattice.weight > 0].tolist() for column in columns), strict=True):
         node, dst, entry, update, weight, guard, flip, reward, number = edge
@@ -508,7 +509,7 @@ def _fold(order: list[int], kinds: list[int], rows: list[list[_Edge]]) -> None:
     for node in order:
         if kinds[node] in (Kind.MAX, Kind.MIN) and rows[node]:
             own = options[node] = {edge[0] for edge in rows[node]}
-            left, folded = own, []
+            left, folded = own, list[_Edge]()
             within = [one for arg in own for one in known[kinds[node], arg] if options[one] <= own]
             for one in sorted(within, key=lambda one: -len(options[one])):
                 if len(options[one] & left) > 1:
