@@ -219,20 +219,19 @@ def _rows(program: Program) -> Any:
 def _folded(rows: Any) -> Any:
     """Let decisions read earlier ones whose options are all among theirs, which leaves fewer numbers to compare."""
     args = [rows.arg[first:end].tolist() for first, end in pairwise(rows.indptr.tolist())]
-    options, often = [set(own) for own in args], np.bincount(rows.arg, minlength=len(args)).tolist()
-    # By kind and the option that fewest others have.
+    options = [set(own) for own in args]
+    # By kind and last option.
     known: dict[tuple[int, int], list[int]] = defaultdict(list)
     for row, kind in enumerate(rows.kind.tolist()):
-        if kind not in (Kind.MAX, Kind.MIN):
-            continue
-        left, folded = options[row].copy(), []
-        within = [one for arg in args[row] for one in known[kind, arg] if options[one] <= options[row]]
-        for one in sorted(within, key=lambda one: -len(options[one])):
-            if len(options[one] & left) > 1:
-                left -= options[one]
-                folded.append(one)
-        known[kind, min(args[row], key=often.__getitem__)].append(row)
-        args[row] = folded + [arg for arg in args[row] if arg in left]
+        if kind in (Kind.MAX, Kind.MIN):
+            left, folded = options[row].copy(), list[int]()
+            within = [one for arg in args[row] for one in known[kind, arg] if options[one] <= options[row]]
+            for one in sorted(within, key=lambda one: -len(options[one])):
+                if len(options[one] & left) > 1:
+                    left -= options[one]
+                    folded.append(one)
+            known[kind, max(args[row])].append(row)
+            args[row] = folded + [arg for arg in args[row] if arg in left]
     length, mean = np.array([len(own) for own in args]), rows.kind == Kind.CHANCE
     weight = np.ones(length.sum())
     weight[np.repeat(mean, length)] = rows.weight[np.repeat(mean, np.diff(rows.indptr))]

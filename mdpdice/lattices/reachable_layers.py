@@ -220,10 +220,9 @@ class _Spread:
         into[reads] = lattice.n_nodes + port
         depends = (lattice.weight <= 0) | (lattice.guard >= 0) | (lattice.reward >= 0) | reads
         source = np.repeat(np.arange(lattice.n_nodes), np.diff(lattice.indptr))
-        sorts, sort = _distinct(
+        (possible, chance, guard, update, reward), sort = _distinct(
             lattice.weight > 0, lattice.kind[source] == Kind.CHANCE, lattice.guard, lattice.update, lattice.reward
         )
-        possible, chance, guard, update, reward = sorts
         free = np.bincount(source[depends], minlength=lattice.n_nodes) == 0
         plain = (lattice.kind != Kind.END) & free
         order = program.order[::-1]

@@ -44,7 +44,7 @@ import os
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from itertools import chain, pairwise
+from itertools import chain
 from typing import Any, NamedTuple, TypeAlias
 
 import attrs
@@ -486,88 +486,70 @@ def _arranged(
     share : bool
         Whether options that decisions have in common are to be looked at once.
     """
-    possible = np.flatnonzero(lattice.weight > 0)
-    source, reads = source[possible], reads[possible]
-    kind, guard = lattice.kind[source], lattice.guard[possible].astype(np.int64)
-    reward, flip = lattice.reward[possible].astype(np.int64), lattice.sign[possible] < 0
-    update = np.where(lattice.update < 0, len(lattice.updates), lattice.update)[possible]
-    stored = reads >= 0
-    pairs, read = _distinct(np.stack((reads, update), axis=1)[stored])
-    turn = np.where(kind == Kind.MAX, 1, np.where(kind == Kind.MIN, -1, 0))
-    folded = np.where(turn != 0, guard, -1)
-    made, port = _distinct(
-        np.stack((read, flip[stored].astype(np.int64), reward[stored], folded[stored], turn[stored]), axis=1)
-    )
-    arg = lattice.dst[possible].astype(np.int64)
-    arg[stored] = -1 - port
-    # What is part of a port is not done again by the edges that read it.
-    guard[stored & (turn != 0)] = -1
-    flip[stored] = False
-    reward[stored] = -1
-    columns = arg, lattice.weight[possible], guard, flip, reward, possible - lattice.indptr[source]
-    edges = list(zip(*(column.tolist() for column in columns), strict=True))
-    rows = [edges[first:end] for first, end in pairwise(np.searchsorted(possible, lattice.indptr).tolist())]
-    kinds = lattice.kind.tolist()
+    sides, place = lattice.sign < 0, np.arange(lattice.n_edges) - lattice.indptr[source]
+    columns = source, lattice.dst, reads, lattice.update, lattice.weight, lattice.guard, sides, lattice.reward, place
+    pairs: dict[tuple[int, int], int] = {}
+    ports: dict[tuple[int, ...], int] = {}
+    terms: dict[tuple[int, ...], int] = {}
+    after: dict[int, list[int]] = defaultdict(list)
+    kinds: list[int] = lattice.kind.tolist()
+    rows: list[list[_Edge]] = [[] for _ in kinds]
+    for edge in zip(*(column[lattice.weight > 0].tolist() for column in columns), strict=True):
+        node, dst, entry, update, weight, guard, flip, reward, number = edge
+        turn = {Kind.MAX: 1, Kind.MIN: -1}.get(kinds[node], 0)
+        if entry >= 0:
+            read = pairs.setdefault((entry, update if update >= 0 else len(lattice.updates)), len(pairs))
+            port = ports.setdefault((read, flip, reward, guard if turn else -1, turn), len(ports))
+            # What is part of a port is not done again by the edges that read it.
+            rows[node].append((-1 - port, weight, -1 if turn else guard, False, -1, number))
+        elif share and turn and (guard >= 0 or flip or reward >= 0):
+            # What decisions ask of an edge, or add to it, gets a node of its own, with one option.
+            term = terms.setdefault((dst, turn, guard, flip, reward), len(rows))
+            if term == len(rows):
+                rows.append([(dst, 1.0, guard, flip, reward, 0)])
+                kinds.append(kinds[node])
+                after[dst].append(term)
+            rows[node].append((term, weight, -1, False, -1, -1))
+        else:
+            rows[node].append((dst, weight, guard, flip, reward, number))
     if share:
-        order = _shared(order, kinds, rows)
-    if edges:
-        columns = tuple(np.array(column) for column in zip(*chain(*rows), strict=True))
-    arg, weight, guard, flip, reward, number = columns
-    length = np.array([len(own) for own in rows])
-    plain = ~flip & (reward < 0) & (guard < 0)
+        _fold(order.tolist(), kinds, rows)
+    table = np.array(list(chain(*rows))).reshape(-1, 6).T
+    arg, guard, flip, reward, number = table[[0, 2, 3, 4, 5]].astype(np.int64)
+    indptr = np.cumsum([0] + [len(own) for own in rows])
+    asks = np.concatenate(([0], np.cumsum((flip > 0) | (reward >= 0) | (guard >= 0))))[indptr]
     core = (
-        order,
+        np.array([each for node in order.tolist() for each in (node, *after[node])]),
         np.array(kinds, dtype=np.uint8),
-        np.concatenate(([0], np.cumsum(length))),
+        indptr,
         np.where(arg < 0, len(rows) - 1 - arg, arg),
-        weight,
+        table[1].copy(),
         guard,
-        flip,
+        flip > 0,
         reward,
         number,
         np.append(lattice.payoff, np.full(len(rows) - lattice.n_nodes, -1)),
-        np.bincount(np.repeat(np.arange(len(rows)), length)[~plain], minlength=len(rows)) == 0,
+        np.diff(asks) == 0,
     )
-    return core, made, pairs
+    made, read = (np.array(list(each), dtype=np.int64) for each in (ports, pairs))
+    return core, tuple(made.reshape(-1, 5).T.copy()), tuple(read.reshape(-1, 2).T.copy())
 
 
-def _shared(order: Ints, kinds: list[int], rows: list[list[_Edge]]) -> Ints:
-    """Look at options that decisions have in common once; what asks or adds something gets a node of its own."""
-    every: list[int] = []
+def _fold(order: list[int], kinds: list[int], rows: list[list[_Edge]]) -> None:
+    """Put in place of options of a decision the earlier decisions that have nothing but options of these."""
     known: dict[tuple[int, int], list[int]] = defaultdict(list)
     options: dict[int, set[int]] = {}
-    terms: dict[tuple[int, _Edge], int] = {}
-    count = len(rows)
-    for node in order.tolist():
-        if kinds[node] in (Kind.MAX, Kind.MIN):
-            own, folded = [], []
-            for edge in rows[node]:
-                term = kinds[node], (*edge[:5], 0)
-                if edge[2:5] != (-1, False, -1) and term not in terms:
-                    terms[term] = len(rows)
-                    every.append(len(rows))
-                    rows.append([term[1]])
-                    kinds.append(kinds[node])
-                own.append(terms.get(term, edge[0]))
-            left, options[node] = set(own), set(own)
-            within = [one for arg in own for one in known[kinds[node], arg] if options[one] <= options[node]]
+    for node in order:
+        if kinds[node] in (Kind.MAX, Kind.MIN) and rows[node]:
+            own = options[node] = {edge[0] for edge in rows[node]}
+            left, folded = own, list[_Edge]()
+            within = [one for arg in own for one in known[kinds[node], arg] if options[one] <= own]
             for one in sorted(within, key=lambda one: -len(options[one])):
                 if len(options[one] & left) > 1:
-                    left -= options[one]
-                    folded.append(one)
+                    left = left - options[one]
+                    folded.append((one, 1.0, -1, False, -1, -1))
             known[kinds[node], max(own)].append(node)
-            folded += [arg for arg in own if arg in left and arg >= count]
-            rows[node] = [(arg, 1.0, -1, False, -1, -1) for arg in folded]
-            rows[node] += [(arg, 1.0, -1, False, -1, 0) for arg in own if arg in left and arg < count]
-        every.append(node)
-    return np.array(every)
-
-
-def _distinct(rows: Ints) -> tuple[tuple[Ints, ...], Ints]:
-    """Return the columns of the different rows, and which of them every row is."""
-    unique, index = np.unique(rows, axis=0, return_inverse=True)
-    columns = tuple(np.ascontiguousarray(column, dtype=np.int64) for column in unique.T)
-    return columns, index.reshape(-1)
+            rows[node] = folded + [edge for edge in rows[node] if edge[0] in left]
 
 
 def _successors_first(n: int, source: Ints, dst: Ints, keep: NDArray[np.bool_]) -> Ints | None:

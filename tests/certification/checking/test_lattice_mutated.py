@@ -17,7 +17,23 @@ import pytest
 from helpers.counter_games import Race, Sheet
 from helpers.mutated_modules import mutated, plain
 
-from mdpdice import Counter, Game, Kind, Total, compile_lattice, d6, decide, die, end, go, roll, solve, table, when
+from mdpdice import (
+    Counter,
+    Game,
+    Kind,
+    Total,
+    compile_lattice,
+    d6,
+    decide,
+    die,
+    end,
+    go,
+    pass_to,
+    roll,
+    solve,
+    table,
+    when,
+)
 from mdpdice.backend import Run
 from mdpdice.certification.checking import kernels as checking_kernels
 from mdpdice.certification.checking import lattice as checking_lattice
@@ -91,7 +107,23 @@ class Wheel(Game[str, str]):
         )
 
 
-GAMES = {"sheet": Sheet, "race": lambda: Race(2), "duel": Duel, "wheel": Wheel}
+@attrs.frozen
+class Slow(Race):
+    """A race with one of two dice, where half of the time it must be the bad one, which only delays the end."""
+
+    def node(self, state):
+        swap = (self.mine.set(self.theirs), self.turn.set(0))
+        bust = pass_to("turn", *swap, self.theirs.set(self.mine))
+        if state in ("good", "bad"):
+            most = 120 if state == "good" else 1
+            return roll(die(200), lambda k: go("turn", self.turn.add(2)) if k <= most else bust)
+        if state == "die":
+            return decide({"good": go("good"), "bad": go("bad")})
+        either = roll(die(2), lambda k: go("die" if k == 1 else "bad"))
+        return when(self.mine + self.turn >= self.goal, end(1), either)
+
+
+GAMES = {"sheet": Sheet, "race": lambda: Race(2), "duel": Duel, "wheel": Wheel, "slow": lambda: Slow(2)}
 
 
 @functools.cache
@@ -237,26 +269,15 @@ MUTATIONS = [
     ("(first + (y * best[five, j] + z * best[six, j]))", "first", "sheet: right"),
     ("(w * best[one, j] + x * best[two, j])", "(w * best[one, j])", "wheel: right"),
     ("if more else 0.0) + (w *", "if False else 0.0) + (w *", "wheel: right"),
-    ("best[i, j] = max(best[i, j], best[one, j])", "best[i, j] = best[one, j]", "wheel: right"),
-    ("best[i, j] = min(best[i, j], best[one, j])", "best[i, j] = best[one, j]", "wheel: right"),
     ("return max(two, one)", "return two", "wheel: right"),
     ("return min(two, one)", "return two", "wheel: right"),
-    (
-        "            best[i, j] = better(1, best[two, j], better(1, best[one, j], best[i, j]))",
-        "            best[i, j] = best[i, j]",
-        "wheel: right",
-    ),
     ("first = better(1, best[two, j], better(1, best[one, j], best[i, j]))", "first = best[i, j]", "wheel: right"),
-    ("second = better(1, best[four, j], better(1, best[three, j], first))", "second = first", "wheel: right"),
-    ("best[i, j] = better(1, best[six, j], better(1, best[five, j], second))", "best[i, j] = second", "wheel: right"),
-    (
-        "            best[i, j] = better(-1, best[two, j], better(-1, best[one, j], best[i, j]))",
-        "            best[i, j] = best[i, j]",
-        "wheel: right",
-    ),
+    ("best[i, j] = better(1, best[four, j], better(1, best[three, j], first))", "best[i, j] = first", "wheel: right"),
+    ("better(1, best[one, j], best[i, j]))", "best[one, j])", "wheel: right"),
     ("first = better(-1, best[two, j], better(-1, best[one, j], best[i, j]))", "first = best[i, j]", "wheel: right"),
-    ("second = better(-1, best[four, j], better(-1, best[three, j], first))", "second = first", "wheel: right"),
-    ("best[i, j] = better(-1, best[six, j], better(-1, best[five, j], second))", "best[i, j] = second", "wheel: right"),
+    ("best[i, j] = better(-1, best[four, j], better(-1, best[three, j], first))", "best[i, j] = first", "wheel: right"),
+    ("better(-1, best[one, j], best[i, j]))", "best[one, j])", "wheel: right"),
+    ("two, three, four = arg[min(e + 1, final)],", "two, three, four = arg[e],", "wheel: right"),
     (
         "best[i, j] = source[one, j] if there[some, j] & better else best[i, j]",
         "best[i, j] = source[one, j] if better else best[i, j]",
@@ -336,7 +357,11 @@ MUTATIONS = [
     ("most_slack = max(most_slack, slack[0, i])", "most_slack = 0.0", "sheet: right"),
     ("later[r, j] = w[0, k, p] if p >= 0 else 0.0", "later[r, j] = 0.0", "race: right"),
     ("later[n_reads + r, j] = w[1, k, p] if p >= 0 else 0.0", "later[n_reads + r, j] = 0.0", "race: endless"),
-    ("if q >= 0 and empty[ports[0][q]]:", "if q >= 0:", "race: right"),
+    ("if word == 0 or (q >= 0 and empty[ports[0][q]]):", "if word == 0 or q >= 0:", "race: right"),
+    ("if inner[i] and begin < finish and (mean or side == free):", "if inner[i] and begin < finish:", "slow: right"),
+    ("np.concatenate((arg, arg + n))", "np.concatenate((arg, arg))", "slow: right"),
+    ("there[1, i], bad[i] = covered,", "there[1, i], bad[i] = held,", "wheel: right"),
+    ("covered |= there[int(number[e] < 0), arg[e]]", "covered |= np.uint64(0)", "sheet: right"),
     ("if word != spelt:", "if False:", "race: endless"),
     (
         "            _taken(first, lanes, core, claim, tables, rooms, room, live[b], near[b])\n",

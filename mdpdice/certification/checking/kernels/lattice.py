@@ -177,14 +177,11 @@ def _simple(i, begin, finish, mean, turn, arg, weight, best, wide):
             loops.add(best, i, weight[e], arg[e], wide)
     else:
         loops.fill(best, i, -turn * np.inf, wide)
-        while e + 5 < finish:
-            loops.improve_six(best, i, turn, arg[e], arg[e + 1], arg[e + 2], arg[e + 3], arg[e + 4], arg[e + 5], wide)
-            e += 6
-        while e + 1 < finish:
-            loops.improve_two(best, i, turn, arg[e], arg[e + 1], wide)
-            e += 2
-        if e < finish:
-            loops.improve(best, i, turn, arg[e], wide)
+        final = finish - 1
+        for e in range(begin, finish, 4):
+            # Where there are fewer, the last one counts more than once.
+            two, three, four = arg[min(e + 1, final)], arg[min(e + 2, final)], arg[min(e + 3, final)]
+            loops.improve(best, i, turn, arg[e], two, three, four, wide)
 
 
 @nested
@@ -253,8 +250,6 @@ def _block(first, lanes, core, claim, tables, room, found, whole, defect):
                 if chosen == held and mean:
                     common += weight[e]
                     loops.add(best, i, weight[e], one, wide)
-                elif chosen == held:
-                    loops.improve(best, i, turn, one, wide)
                 else:
                     if chosen != word_guard[some]:
                         some = none + 1
@@ -415,7 +410,7 @@ def _taken(first, lanes, core, claim, tables, rooms, room, live, near):
                 if flip[e] or reward[e] >= 0:
                     _worth(e, core, total, best, row_reward, wide)
                     one = len(best) - 1
-                chosen = loops.near(best, one, i, turn, limit, lanes)
+                chosen = loops.near(best, one, i, turn, limit, wide)
             near[e] &= chosen
 
 
@@ -456,6 +451,11 @@ def passes(core, ports, reads, claim, tables, start, ahead, early, noted, live, 
     back, later = np.zeros((2 * n, LANES)), np.zeros((2 * n_reads, LANES))
     empty, row_guard = np.zeros(n_reads, dtype=np.bool_), np.zeros((1, LANES), dtype=np.bool_)
     grown, longest = 0.0, 0.0
+    # Nodes whose rows are made of others of the same side, as they are; and what that takes on either side.
+    inner, twice, weights = simple.copy(), np.concatenate((arg, arg + n)), np.concatenate((weight, weight))
+    for i in range(n):
+        for e in range(indptr[i], indptr[i + 1]):
+            inner[i] &= arg[e] < n
     for b in range(len(blocks) - 1):
         first = blocks[b]
         lanes = blocks[b + 1] - first
@@ -472,30 +472,25 @@ def passes(core, ports, reads, claim, tables, start, ahead, early, noted, live, 
             mean = kind[i] == CHANCE
             # The side that is free in its choices here; the other one is as good as free at chance nodes.
             free = 1 if kind[i] == MAX else 0
-            loops.fill(back, i, 0.0, wide)
-            loops.fill(back, n + i, 0.0, wide)
-            for e in range(indptr[i], indptr[i + 1] if noted[b] else indptr[i]):
-                q = arg[e] - n
-                if q >= 0 and empty[ports[0][q]]:
+            for side in range(2):
+                to, begin, finish = side * n + i, indptr[i], indptr[i + 1] if noted[b] else indptr[i]
+                if inner[i] and begin < finish and (mean or side == free):
+                    # Rows are 0 where there is nothing.
+                    more = side * len(arg)
+                    _simple(to, begin + more, finish + more, mean, 1.0, twice, weights, back, wide)
                     continue
-                turned = ports[1][q] if q >= 0 else flip[e]
-                for side in range(2):
-                    if simple[i] and q < 0 and (mean or side == free):
-                        # Rows are 0 where there is nothing.
-                        if mean:
-                            loops.add(back, side * n + i, weight[e], side * n + arg[e], wide)
-                        else:
-                            loops.improve(back, side * n + i, 1.0, side * n + arg[e], wide)
-                        continue
+                loops.fill(back, to, 0.0, wide)
+                for e in range(begin, finish):
+                    q = arg[e] - n
                     # Who is not free does what the policy does, or what rounding may make it do.
                     word = live[b, e] if mean or side == free else near[b, e]
-                    if word == 0:
+                    if word == 0 or (q >= 0 and empty[ports[0][q]]):
                         continue
                     if word != spelt:
                         loops.spell(word, row_guard)
                         spelt = word
+                    turned = ports[1][q] if q >= 0 else flip[e]
                     other = 1 - side if turned else side
-                    to = side * n + i
                     if q >= 0:
                         one = other * n_reads + ports[0][q]
                         if mean:

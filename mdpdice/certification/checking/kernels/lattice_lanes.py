@@ -87,16 +87,6 @@ def add_some(best, i, w, source, one, there, some, wide):
 
 
 @nested
-def improve(best, i, turn, one, wide):
-    if turn > 0:
-        for j in range(wide):
-            best[i, j] = max(best[i, j], best[one, j])
-    else:
-        for j in range(wide):
-            best[i, j] = min(best[i, j], best[one, j])
-
-
-@nested
 def better(turn, one, two):
     # Written so that a lane without a number spoils no other row: it loses every comparison.
     if turn > 0:
@@ -105,27 +95,15 @@ def better(turn, one, two):
 
 
 @nested
-def improve_two(best, i, turn, one, two, wide):
-    if turn > 0:
-        for j in range(wide):
-            best[i, j] = better(1, best[two, j], better(1, best[one, j], best[i, j]))
-    else:
-        for j in range(wide):
-            best[i, j] = better(-1, best[two, j], better(-1, best[one, j], best[i, j]))
-
-
-@nested
-def improve_six(best, i, turn, one, two, three, four, five, six, wide):
+def improve(best, i, turn, one, two, three, four, wide):
     if turn > 0:
         for j in range(wide):
             first = better(1, best[two, j], better(1, best[one, j], best[i, j]))
-            second = better(1, best[four, j], better(1, best[three, j], first))
-            best[i, j] = better(1, best[six, j], better(1, best[five, j], second))
+            best[i, j] = better(1, best[four, j], better(1, best[three, j], first))
     else:
         for j in range(wide):
             first = better(-1, best[two, j], better(-1, best[one, j], best[i, j]))
-            second = better(-1, best[four, j], better(-1, best[three, j], first))
-            best[i, j] = better(-1, best[six, j], better(-1, best[five, j], second))
+            best[i, j] = better(-1, best[four, j], better(-1, best[three, j], first))
 
 
 @nested
@@ -136,9 +114,9 @@ def improve_some(best, i, turn, source, one, there, some, wide):
 
 
 @nested
-def near(best, one, i, turn, limit, lanes):
+def near(best, one, i, turn, limit, wide):
     """Lanes in which a choice is as good as the best one, but for a limit."""
     word = np.uint64(0)
-    for j in range(lanes):
+    for j in range(wide):
         word |= np.uint64(not turn * best[one, j] < turn * best[i, j] - limit) << np.uint64(j)
     return word
