@@ -39,14 +39,14 @@ def export(name: str, path: str, form: str | None, horizon: int | None, policy: 
 
     Exit status: 0 written, 1 not, 2 wrong usage.
     """
-    from mdpdice.formats import find_format, write_dot, write_file
-
     if (form or Path(path).suffix.lower().lstrip(".")) in ("html", "htm"):
         if horizon is not None or policy:
             raise click.UsageError("a page knows the whole game; leave out --horizon and --policy")
         return _page(name, path, **asked)
     if asked["seats"]:
         raise click.UsageError("--seat is for pages: write a .html file")
+    from mdpdice.formats import find_format, write_dot, write_file
+
     with named():
         found = find_format(path, form, writing=True)
     if policy and found.name != "dot":
