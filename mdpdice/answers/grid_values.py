@@ -159,7 +159,8 @@ class GridValues:
         first = point - point % width
         found = self._last.get((first, width))
         if found is None:
-            self._last.clear()
+            if width > 1 or len(self._last) > WIDTH:
+                self._last.clear()
             tables = self.layers.tables.at(np.arange(first, min(first + width, self.lattice.size)))
             found = self._last[first, width] = self.known.at(tables), tables
         rows, tables = found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from functools import cached_property
+from typing import Any
 
 import attrs
 import numpy as np
@@ -16,6 +17,7 @@ from mdpdice.networks.network import Floats, Kind
 
 ROWS_PLAIN_UP_TO = 2_000_000
 """Rows and edges of a lattice program that plain Python goes through at all points, before its loops are compiled."""
+_TERM = "source", "entry", "update", "reward", "flip", "guard", "neutral"
 
 
 @attrs.define(eq=False, slots=False)
@@ -39,19 +41,11 @@ class PlainRows:
         return np.array([self._point(tables, at) for at in range(len(tables.points))]).T
 
     @cached_property
-    def _lists(self) -> list[tuple[int, list[int], list[float], int, int, int, int, int, int, float]]:
-        program = self.program
-        cuts = program.indptr[1:-1]
-        names = "source", "entry", "update", "reward", "flip", "guard", "neutral"
-        return list(
-            zip(
-                program.kind.tolist(),
-                [part.tolist() for part in np.split(program.arg, cuts)],
-                [part.tolist() for part in np.split(program.weight, cuts)],
-                *(getattr(program, name).tolist() for name in names),
-                strict=True,
-            )
-        )
+    def _lists(self) -> list[tuple[Any, ...]]:
+        program, terms = self.program, (getattr(self.program, name).tolist() for name in _TERM)
+        cut = (np.split(part, program.indptr[1:-1]) for part in (program.arg, program.weight))
+        parts = ([one.tolist() for one in part] for part in cut)
+        return list(zip(program.kind.tolist(), *parts, *terms, strict=True))
 
     def _point(self, tables: Tables, at: int) -> list[float]:
         targets, guards, rewards = (part[:, at].tolist() for part in (tables.targets, tables.guards, tables.rewards))
@@ -63,28 +57,22 @@ class PlainRows:
                 options = [rows[arg] for arg in args]
                 best = max(options) if kind == Kind.MAX else min(options)
                 value = math.nan if any(map(math.isnan, options)) else best
-            elif kind == Kind.END:
-                value = rewards[reward] if reward >= 0 else 0.0
-            else:
-                to = targets[update]  # the last one, which is no update, for -1
-                gone = (entry >= 0 and to < 0) or (guard >= 0 and not guards[guard])
+            elif (entry >= 0 and targets[update] < 0) or (guard >= 0 and not guards[guard]):
                 value = neutral
-                if not gone:
-                    value = rows[source] if entry < 0 else float(self.values[entry, to])
-                    value = self.program.lattice.total - value if flip else value
-                    value += rewards[reward] if reward >= 0 else 0.0
-            rows.append(value)
+            else:
+                # The last of the targets is no update, -1.
+                value = rows[source] if source >= 0 else self.values[entry, targets[update]] if entry >= 0 else 0.0
+                value = (self.program.lattice.total - value if flip else value) + (reward >= 0 and rewards[reward])
+            rows.append(float(value))
         return rows
 
 
 def _sum(parts: list[float]) -> float:
     """Add up six at a time, then two, then one, as the compiled loop does."""
-    total, at, past = 0.0, 0, len(parts)
-    while at + 5 < past:
+    total, sixes = 0.0, len(parts) // 6 * 6
+    for at in range(0, sixes, 6):
         one, two, three, four, five, six = parts[at : at + 6]
         total += ((one + two) + (three + four)) + (five + six)
-        at += 6
-    while at + 1 < past:
-        total += parts[at] + parts[at + 1]
-        at += 2
-    return total + parts[at] if at < past else total
+    for at in range(sixes, len(parts), 2):
+        total += sum(parts[at : at + 2])
+    return total

@@ -106,15 +106,8 @@ def _by_values(
     notes += case.notes(solution)
     if position != asked:
         notes.append(f"by symmetry this is {case.look.show_state(position)}, whose actions are shown")
-    data = {
-        **case.data(),
-        "state": case.look.show_state(position),
-        "action": None,
-        **value_data(solution, position),
-        "actions": [],
-        "ties": [],
-        "notes": notes,
-    }
+    data = {**case.data(), "state": case.look.show_state(position), "action": None}
+    data |= {**value_data(solution, position), "actions": [], "ties": [], "notes": notes}
     if kind not in (mdpdice.Kind.MAX, mdpdice.Kind.MIN):
         notes.append("no decision here: chance moves, or the play is over")
     elif case.horizon == 0:
@@ -141,8 +134,7 @@ def _reaching(
     except (CounterRangeError, DeadEndError, GameError, UnknownStateError) as error:
         why = error.message.removeprefix(f"{position!r} is not a state of this game: ")
         like = "".join(f"\n  {state}" for state in near)
-        msg = f"{text!r} is not a position of this game: {why}. Similar states:{like}"
-        raise click.UsageError(msg) from error
+        raise click.UsageError(f"{text!r} is not a position of this game: {why}. Similar states:{like}") from error
     return found, [f"play from the start does not come here; it comes to {near[0]}, for example"]
 
 
@@ -159,20 +151,11 @@ def _decision(
     actions = []
     for action in ordered:
         number, lost = json_number(values[action]), risk(case.game, position, action)
-        actions.append(
-            {
-                "action": action_data(action),
-                "words": case.look.words(position, action, seen),
-                "value": number if solution.proved else None,
-                "estimate": number,
-                "risk": None if lost is None else float(lost),
-            }
-        )
-    return {
-        "action": action_data(best),
-        "actions": actions,
-        "ties": [action_data(action) for action in solution.ties(position)],
-    }
+        told = {"action": action_data(action), "words": case.look.words(position, action, seen)}
+        told |= {"value": number if solution.proved else None, "estimate": number}
+        actions.append({**told, "risk": None if lost is None else float(lost)})
+    ties = [action_data(action) for action in solution.ties(position)]
+    return {"action": action_data(best), "actions": actions, "ties": ties}
 
 
 def _lines(data: dict[str, Any], what: str, *, every: bool) -> list[str]:
@@ -247,15 +230,10 @@ def _by_policy(case: Case, name: str, rule: Rule, ratings: Ratings, text: str) -
     actions = action.outcomes if isinstance(action, mdpdice.Dist) else (action,) if decides else ()
     ordered = sorted(rated, key=lambda one: one not in actions)
     words = {one: case.look.words(state, one, seen) for one in [*ordered, *actions]}
-    data = {
-        **case.data(),
-        "state": case.look.show_state(state),
-        "policy": name,
-        "action": [action_data(one) for one in actions],
-        "actions": [{"action": action_data(one), "words": words[one], "rating": rated[one]} for one in ordered],
-        "outcomes": outcomes,
-        "notes": [] if decides else ["no decision here: chance moves, or the play is over"],
-    }
+    told = [{"action": action_data(one), "words": words[one], "rating": rated[one]} for one in ordered]
+    data = {**case.data(), "state": case.look.show_state(state), "policy": name}
+    data |= {"action": [action_data(one) for one in actions], "actions": told, "outcomes": outcomes}
+    data["notes"] = [] if decides else ["no decision here: chance moves, or the play is over"]
     lines = [f"{name}: {' or '.join(words[one] for one in actions)}."] if decides else []
     if ordered:
         rows = [(f"{'*' if one in actions else ' '} {words[one]}", rated[one]) for one in ordered]

@@ -13,6 +13,8 @@ from mdpdice.cli.game_command import Answer, command
 from mdpdice.cli.text import named
 from mdpdice.errors import StateLimitError
 
+SEAT = "For a page (.html): a named policy of the game to play against, such as hold-at:25."
+
 
 @command()
 @options.game_argument
@@ -22,13 +24,7 @@ from mdpdice.errors import StateLimitError
 @click.option("--horizon", type=click.IntRange(min=0), metavar="N", help="At most N decisions in a play.")
 @options.sense_option
 @click.option("--policy", is_flag=True, help="For a drawing (.dot): solve the game and mark the best actions.")
-@click.option(
-    "--seat",
-    "seats",
-    multiple=True,
-    metavar="NAME",
-    help="For a page (.html): a named policy of the game to play against, such as hold-at:25.",
-)
+@click.option("--seat", "seats", multiple=True, metavar="NAME", help=SEAT)
 @options.cache_options
 @options.json_option
 def export(name: str, path: str, form: str | None, horizon: int | None, policy: bool, **asked: Any) -> Answer:
@@ -43,14 +39,14 @@ def export(name: str, path: str, form: str | None, horizon: int | None, policy: 
 
     Exit status: 0 written, 1 not, 2 wrong usage.
     """
-    from mdpdice.formats import find_format, write_dot, write_file
-
     if (form or Path(path).suffix.lower().lstrip(".")) in ("html", "htm"):
         if horizon is not None or policy:
             raise click.UsageError("a page knows the whole game; leave out --horizon and --policy")
         return _page(name, path, **asked)
     if asked["seats"]:
         raise click.UsageError("--seat is for pages: write a .html file")
+    from mdpdice.formats import find_format, write_dot, write_file
+
     with named():
         found = find_format(path, form, writing=True)
     if policy and found.name != "dot":

@@ -52,8 +52,7 @@ class _Desk:
         solver_of(solver)
         self.whole, self.from_kept = kind in _WHOLE, kind != "convergence"
         # A policy in a file may be one of the whole network, where that can be written out.
-        files = (name for name in (wishes.chosen, wishes.against) if name is not None and Path(name).is_file())
-        self.flat = self.whole or any(files)
+        self.flat = self.whole or any(name and Path(name).is_file() for name in (wishes.chosen, wishes.against))
         self._solution: mdpdice.Solution | None = None
         self._explored: mdpdice.Network | None = None
 

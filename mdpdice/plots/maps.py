@@ -46,15 +46,9 @@ DRAWN = 2500
 
 
 def region_map(
-    network: Network,
-    of: Callable[[Any], Hashable],
-    x: Coordinate,
-    y: Coordinate | None = None,
-    *,
-    where: Where = None,
-    order: Sequence[Hashable] = (),
-    **frame: Unpack[Frame],
-) -> Axes:
+    network: Network, of: Callable[[Any], Hashable], x: Coordinate, y: Coordinate | None = None, *, where: Where = None,
+    order: Sequence[Hashable] = (), **frame: Unpack[Frame],
+) -> Axes:  # fmt: skip
     """Draw which of a few categories the states belong to, over one or two dimensions of the state.
 
     Parameters
@@ -80,15 +74,9 @@ def region_map(
 
 
 def policy_map(
-    policy: Drawable,
-    x: Coordinate,
-    y: Coordinate | None = None,
-    *,
-    where: Where = None,
-    group: Group | None = None,
-    steps_left: int | None = None,
-    **frame: Unpack[Frame],
-) -> Axes:
+    policy: Drawable, x: Coordinate, y: Coordinate | None = None, *, where: Where = None, group: Group | None = None,
+    steps_left: int | None = None, **frame: Unpack[Frame],
+) -> Axes:  # fmt: skip
     """Draw what a policy does, over one or two dimensions of the state.
 
     Parameters
@@ -121,17 +109,10 @@ def policy_map(
 
 
 def policy_difference(
-    first: Drawable,
-    second: Drawable,
-    x: Coordinate,
-    y: Coordinate | None = None,
-    *,
-    names: tuple[str, str] = ("first", "second"),
-    where: Where = None,
-    group: Group | None = None,
-    steps_left: int | None = None,
-    **frame: Unpack[Frame],
-) -> Axes:
+    first: Drawable, second: Drawable, x: Coordinate, y: Coordinate | None = None, *,
+    names: tuple[str, str] = ("first", "second"), where: Where = None, group: Group | None = None,
+    steps_left: int | None = None, **frame: Unpack[Frame],
+) -> Axes:  # fmt: skip
     """Draw where two policies of one game do the same, and where they differ.
 
     Parameters
@@ -167,13 +148,9 @@ def policy_difference(
 
 
 def _regions(
-    points: Sequence[tuple[Any, Any, Hashable]],
-    x: Coordinate,
-    y: Coordinate | None,
-    frame: Frame,
-    order: Iterable[Hashable] = (),
-    colours: Mapping[Hashable, str] | None = None,
-) -> Axes:
+    points: Sequence[tuple[Any, Any, Hashable]], x: Coordinate, y: Coordinate | None, frame: Frame,
+    order: Iterable[Hashable] = (), colours: Mapping[Hashable, str] | None = None,
+) -> Axes:  # fmt: skip
     if not points:
         raise GameError("the states to draw have no decision; region_map draws any states")
     ax = new_axes(frame, height=4.4 if y is not None else 1.6)
@@ -225,21 +202,10 @@ def _draw_cells(ax: Axes, grid: _Grid, cells: Any, colours: Colormap, norm: Norm
 
 
 def threshold_map(
-    policy: Drawable,
-    x: Coordinate,
-    y: Coordinate,
-    over: Coordinate,
-    action: Hashable,
-    *,
-    largest: bool = False,
-    where: Where = None,
-    group: Group | None = None,
-    steps_left: int | None = None,
-    never: str = "never",
-    limits: tuple[float, float] | None = None,
-    label: str | None = None,
-    **frame: Unpack[Frame],
-) -> Axes:
+    policy: Drawable, x: Coordinate, y: Coordinate, over: Coordinate, action: Hashable, *, largest: bool = False,
+    where: Where = None, group: Group | None = None, steps_left: int | None = None, never: str = "never",
+    limits: tuple[float, float] | None = None, label: str | None = None, **frame: Unpack[Frame],
+) -> Axes:  # fmt: skip
     """Draw from where on (or up to where) a policy takes an action: one number for every point of two dimensions.
 
     Parameters
@@ -282,18 +248,10 @@ def threshold_map(
 
 
 def value_map(
-    solution: Solution,
-    x: Coordinate,
-    y: Coordinate,
-    *,
-    of: Callable[[Any, float], float | None] | None = None,
-    centre: float | None = None,
-    limits: tuple[float, float] | None = None,
-    where: Where = None,
-    steps_left: int | None = None,
-    label: str | None = None,
-    **frame: Unpack[Frame],
-) -> Axes:
+    solution: Solution, x: Coordinate, y: Coordinate, *, of: Callable[[Any, float], float | None] | None = None,
+    centre: float | None = None, limits: tuple[float, float] | None = None, where: Where = None,
+    steps_left: int | None = None, label: str | None = None, **frame: Unpack[Frame],
+) -> Axes:  # fmt: skip
     """Draw values, or a number made of them, over two dimensions of the state.
 
     Parameters
@@ -331,14 +289,9 @@ def value_map(
 
 
 def _numbers(
-    points: Mapping[tuple[Any, Any], Any],
-    x: Coordinate,
-    y: Coordinate,
-    frame: Frame,
-    label: str,
-    limits: tuple[float, float] | None,
-    centre: float | None = None,
-) -> Axes:
+    points: Mapping[tuple[Any, Any], Any], x: Coordinate, y: Coordinate, frame: Frame, label: str,
+    limits: tuple[float, float] | None, centre: float | None = None,
+) -> Axes:  # fmt: skip
     """Numbers as colours, and written into the cells where there are few; None is hatched."""
     grid = _grid_of(*zip(*points, strict=True))
     cells, empty = np.full(grid.shape, np.nan), np.zeros(grid.shape, dtype=bool)

@@ -103,8 +103,7 @@ def page_data(
     """Return what a page knows of a game, as JSON; `given` are its name and parameters as on the command line."""
     game = solution.game
     if game is None:
-        msg = "a page needs the game that was solved: write_page(solve(game), path)"
-        raise GameError(msg, value=solution)
+        raise GameError("a page needs the game that was solved: write_page(solve(game), path)", value=solution)
     plain = solution.given is None and solution.objective == "total" and solution.horizon is None
     if not plain or game.discount != 1:
         msg = "a page shows the best play for the total, without a discount or a horizon; 'mdpdice serve' plays others"
