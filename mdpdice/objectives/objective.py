@@ -551,7 +551,7 @@ class AverageReward(Objective):
 
     def apply(self, network: Network) -> Network:
         """Refuse, since an average is not the total of a network."""
-        raise UnsupportedError(f"{self} is made of many problems, and found by solve() alone", value=self)
+        raise UnsupportedError(f"{self} is found by solve() alone; call it with each solver to compare", value=self)
 
     def counted(self, network: Network) -> Bools:
         """Nodes whose visits are counted."""
