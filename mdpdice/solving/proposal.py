@@ -88,11 +88,10 @@ def _fingerprint(network: Network) -> object:
         if array.dtype == object or (name == "numerator" and array is network.weight):
             continue
         data = array.view(np.uint8)
-        whole = len(data) // 8 * 8
-        words = data[:whole].view(np.uint64)
+        words = data[: len(data) // 8 * 8].view(np.uint64)
         # It changes with every single word, and when two change places.
         weighed = words @ np.arange(1, 2 * len(words), 2, dtype=np.uint64)
-        sums.append((name, int(weighed), data[whole:].tobytes()))
+        sums.append((name, int(weighed), data[words.nbytes :].tobytes()))
     return sums
 
 

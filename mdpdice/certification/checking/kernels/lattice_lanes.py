@@ -11,6 +11,8 @@ import numpy as np
 
 from mdpdice.compilation import nested
 
+__all__ = ["LANES"]
+
 LANES = 64
 """Most lanes of a block."""
 
