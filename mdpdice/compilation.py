@@ -63,11 +63,14 @@ class Loop:
     """A loop that is compiled when it is needed: to import numba takes longer than to solve a small game."""
 
     spent = 0  # elements that plain Python went through
+    made, begun = 0, 0  # loops of all modules that are imported, and those that had to be compiled
+    told: Callable[[int, int], None] | None = None  # whoever wants to hear of the latter
     compiling = False
 
     def __init__(self, function: Callable[..., Any], *, plain: bool = False, **options: Any) -> None:
         self.function, self.plain, self.options = function, plain, options
         functools.update_wrapper(self, function)
+        Loop.made += not options.get("inline")
 
     def __call__(self, *arguments: Any) -> Any:
         """Call the machine code, or the function itself."""
@@ -105,6 +108,9 @@ def _dispatcher(function: Callable[..., Any], options: dict[str, Any]) -> Any:
         try:
             file = dispatcher._cache._cache_file  # noqa: SLF001 - there is no other way to say more about a source
             file._source_stamp = (file._source_stamp, stamp(function.__module__))  # noqa: SLF001
+            if Loop.told and "inline" not in options and not file._load_index():  # noqa: SLF001
+                Loop.begun += 1
+                Loop.told(Loop.begun, Loop.made)
         except AttributeError:
             # Code that may be out of date is worse than code that is compiled again.
             dispatcher = make()(function)

@@ -9,10 +9,13 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, TextIO
 
 from mdpdice.cli.limits import limits
+from mdpdice.compilation import Loop
 from mdpdice.errors import SolveInterrupted
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
+
+COMPILING = "compile"
 
 
 class ProgressBars:
@@ -37,7 +40,8 @@ class ProgressBars:
         """Show the numbers of a phase; what has run into the time limit of the command is stopped."""
         if phase == "bounds" and not self._widest:
             self._widest = float(numbers["width"])
-        if (now := time.monotonic()) > self._deadline:
+        # What is raised while numba compiles would come out of it as another error.
+        if (now := time.monotonic()) > self._deadline and phase != COMPILING:
             raise SolveInterrupted("the command ran into its time limit")
         if now < self._next:
             return
@@ -49,10 +53,15 @@ class ProgressBars:
             "figures": ", ".join(f"{_figure(number)} {name}" for name, number in share.figures.items()),
             "steady": share.steady,
         }
-        if phase != self._phase:
+        display = self._display or _display(self._stream)
+        if phase == COMPILING:
+            for task in self._tasks.values():
+                display.update(task, steady=False)
+        elif COMPILING in self._tasks:
+            display.remove_task(self._tasks.pop(COMPILING))
+        if phase not in (self._phase, COMPILING):
             self._finish()
             self._phase = phase
-        display = self._display or _display(self._stream)
         if phase in self._tasks:
             display.update(self._tasks[phase], **shown)
         else:
@@ -70,10 +79,12 @@ class ProgressBars:
             self._display.stop_task(task)
 
     def __enter__(self) -> Self:
+        Loop.told = lambda begun, made: self(COMPILING, {f"of {made}, once for this installation": begun, "of": made})
         return self
 
     def __exit__(self, *_: object) -> None:
         """Wipe the bars, so that what follows starts on an empty line."""
+        Loop.told = None
         if self._display is not None:
             self._display.stop()
 
@@ -103,7 +114,7 @@ def share_of(phase: str, numbers: Mapping[str, float], widest: float) -> _Share:
         return _Share(done, digits or None, True, {"width": numbers["width"], "wanted": wanted})
     if total := numbers.get("of", numbers.get("total")):
         first = next(iter(numbers))
-        return _Share(numbers[first], total, True, _without(numbers, "of", "total"))
+        return _Share(numbers[first], total, phase != COMPILING, _without(numbers, "of", "total"))
     return _Share(0.0, None, False, numbers)
 
 

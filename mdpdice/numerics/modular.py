@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mdpdice.numerics.kernels.bellman import Ints, Number, njit
+from mdpdice.compilation import Ints, Number, njit
 
 PRIME = 2**50 - 27
 """The largest prime below 2**50: a quotient of two such numbers is exact to within 1 in float64."""

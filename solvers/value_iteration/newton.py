@@ -53,8 +53,9 @@ def propose(problem: Network, run: Run) -> tuple[Candidate, float] | None:
         return None
     # Payoffs that no float equals are rounded, and every value is off by no more than they are.
     room = 2.0**-53 * float(np.abs(problem.payoff).max()) if problem.exact_payoffs else 0.0
-    value, lower, upper, lengths = np.empty(n), np.empty(n), np.empty(n), np.empty(n)
     scale = max(0.0, most, -least) / (1.0 - stretch)
-    width = kernels.bounds(state, SLACK * scale, SLACK * room, value, lower, upper, lengths)
-    details = {"lower": lower, "upper": upper, "lengths": lengths}
+    value, lengths = state[0::4].copy(), state[2::4].copy()
+    error = SLACK * scale * lengths + SLACK * room
+    details = {"lower": value - error, "upper": value + error, "lengths": lengths}
+    width = ((details["upper"] - details["lower"]) / np.maximum(1.0, np.abs(value))).max(initial=0.0)
     return Candidate(value, policy, max(1, int(at[1])), details), float(width)

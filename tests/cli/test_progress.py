@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import re
 import subprocess
 import sys
@@ -11,6 +12,7 @@ import pytest
 
 from mdpdice import Game, compile_lattice, d6, decide, end, go, roll, solve
 from mdpdice.cli.progress_bars import ProgressBars
+from mdpdice.compilation import Loop
 from mdpdice.games.pig import Piglet
 
 
@@ -113,3 +115,39 @@ def test_nothing_is_imported_for_nothing():
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert (done.stdout.strip(), done.stderr) == ("False", "")
+
+
+def test_compiling_is_counted_and_promises_no_seconds():
+    terminal = Terminal()
+    with ProgressBars(terminal, delay=0, every=0) as progress:
+        progress("solve", {"layers": 1, "of": 4})
+        progress("solve", {"layers": 2, "of": 4})
+        told = len(terminal.lines())
+        Loop.told(3, 20)
+        meanwhile = terminal.lines()[told:]
+        told += len(meanwhile)
+        progress("solve", {"layers": 3, "of": 4})
+        after = terminal.lines()[told:]
+    bar = next(line for line in meanwhile if line.startswith("compile"))
+    assert "15%" in bar
+    assert "3 of 20, once for this installation" in bar
+    assert not any(" left" in line for line in meanwhile)
+    assert any("75%" in line for line in after if line.startswith("solve"))
+    assert not any(line.startswith("compile") for line in after)
+    assert Loop.told is None
+
+
+def test_the_compiler_tells_of_what_it_has_to_compile(tmp_path):
+    (tmp_path / "loops.py").write_text(
+        "from mdpdice.compilation import Loop, nested, njit\n"
+        "@nested\ndef two(x):\n    return x + 1\n"
+        "@njit\ndef one(x):\n    return two(x) + 1\n"
+        "told = []\nLoop.told = lambda begun, made: told.append((begun, made))\n"
+        "print(one(1), *told)\n"
+    )
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "code")}
+    for heard in ("3 (1, 2) (2, 2)", "3"):  # compiled, and then taken from the folder
+        run = subprocess.run(
+            [sys.executable, "loops.py"], cwd=tmp_path, env=environment, capture_output=True, text=True, check=True
+        )
+        assert run.stdout.strip() == heard

@@ -25,10 +25,7 @@ import numpy as np
 from mdpdice.compilation import Bools, Floats, Ints, Kinds, Number, brief, inlined, njit
 from mdpdice.networks.arrays import ULP
 
-__all__ = [
-    "ULP", "Bools", "Floats", "Ints", "Kinds", "Number", "Problem", "Rows", "backup", "brief", "choose", "inlined",
-    "measure", "njit", "settle", "write_in_order",
-]  # fmt: skip
+__all__ = ["ULP"]
 
 END, MAX, MIN, CHANCE = 0, 1, 2, 3
 """Values of `mdpdice.networks.network.Kind`, as plain numbers that numba can take as constants."""

@@ -23,7 +23,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from mdpdice.numerics.kernels.bellman import CHANCE, Bools, Floats, Ints, Kinds, brief
+from mdpdice.compilation import Bools, Floats, Ints, Kinds, brief
+from mdpdice.numerics.kernels.bellman import CHANCE
 
 DONE, PAUSED, FULL, OUTSIDE_RANGE, FORBIDDEN_CHANCE, UNDEFINED_GUARD, UNDEFINED_REWARD, DEAD_END = range(8)
 """How `discover` comes back: what it met."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mdpdice.numerics.kernels.bellman import Bools, Ints, Number, brief, inlined
+from mdpdice.compilation import Bools, Ints, Number, brief, inlined
 
 
 @brief

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from mdpdice.numerics.kernels.bellman import CHANCE, END, MIN, ULP, Floats, Ints, Kinds, Number, njit
+from mdpdice.compilation import Floats, Ints, Kinds, Number, nested, njit
+from mdpdice.numerics.kernels.bellman import CHANCE, END, MIN, ULP
 
 CLOSE = 2.0**-46
 """Relative move of a value that may be due to rounding."""
@@ -18,7 +19,7 @@ LEAVE_AFTER_SWEEPS = 40
 """Sweeps after which a component is left to plain value iteration."""
 
 
-@njit
+@nested
 def _put(state, here, v, dv, w, dw):
     one, two, three = np.uint64(1), np.uint64(2), np.uint64(3)
     state[here], state[here + one], state[here + two], state[here + three] = v, dv, w, dw
@@ -145,19 +146,3 @@ def returns(
             number[2] = max(number[2], stretch - w + room)
         at[0] += 1
     return True
-
-
-@njit
-def bounds(
-    state: Floats, scale: Number, room: Number, value: Floats, lower: Floats, upper: Floats, lengths: Floats
-) -> Number:
-    """Write what `returns` found, and bounds ``scale * w + room`` off; the largest relative width."""
-    four, two = np.uint64(4), np.uint64(2)
-    worst = 0.0
-    for i in range(np.uint64(len(value))):
-        v, w = state[four * i], state[four * i + two]
-        error = scale * w + room
-        value[i], lengths[i] = v, w
-        lower[i], upper[i] = v - error, v + error
-        worst = max(worst, (upper[i] - lower[i]) / max(1.0, abs(v)))
-    return worst

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mdpdice.numerics.kernels.bellman import Floats, Ints, Number, njit
+from mdpdice.compilation import Floats, Ints, Number, njit
 from mdpdice.numerics.kernels.lattice import CHANCE, END, TERM, WIDTH, Columns, Rows, rows_at
 
 __all__ = ["WIDTH", "add", "limits", "moves", "trim"]

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from mdpdice.numerics.kernels.bellman import CHANCE, END, MIN, Floats, Ints, Kinds, Number, njit
+from mdpdice.compilation import Floats, Ints, Kinds, Number, njit
+from mdpdice.numerics.kernels.bellman import CHANCE, END, MIN
 
 
 @njit

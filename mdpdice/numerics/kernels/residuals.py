@@ -9,22 +9,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from mdpdice.compilation import Floats, Ints, Number, njit
+from mdpdice.compilation import Floats, Ints, Number, nested, njit
 from mdpdice.numerics.kernels.bellman import CHANCE, MAX, ULP, Problem, Rows, backup
 
 NORMAL = 2.0**-1022
 
 
-@njit
-def checksum(words: Ints) -> Number:
-    """Return a sum that changes with every single word, and when two change places."""
-    total, one, two = np.uint64(0), np.uint64(1), np.uint64(2)
-    for i in range(np.uint64(len(words))):
-        total += words[i] * (two * i + one)
-    return total
-
-
-@njit
+@nested
 def tiny(whole: Number) -> Number:
     """Return what `mdpdice.certification.checking.inequalities` adds to sizes for numbers below the range of floats."""
     return NORMAL * (whole + 1.0) if whole > 0.0 else 0.0
@@ -50,9 +41,7 @@ def excess(problem: Problem, value: Floats, policy: Ints, low: Floats, high: Flo
         if kind[node] == CHANCE:
             mean, spread, whole, total, count = 0.0, 0.0, abs(here), 0.0, 0
             for e in range(first, last):
-                ahead = (discount if step[e] else 1.0) * value[dst[e]]
-                if sign[e] < 0:
-                    ahead = -ahead
+                ahead = sign[e] * ((discount if step[e] else 1.0) * value[dst[e]])
                 mean += weight[e] * (reward[e] + ahead)
                 spread += weight[e] * (abs(reward[e]) + abs(ahead))
                 whole += abs(reward[e]) + abs(value[dst[e]])
@@ -64,9 +53,7 @@ def excess(problem: Problem, value: Floats, policy: Ints, low: Floats, high: Flo
         else:
             best, worst = -np.inf, -np.inf
             for e in range(first, last):
-                ahead = (discount if step[e] else 1.0) * value[dst[e]]
-                if sign[e] < 0:
-                    ahead = -ahead
+                ahead = sign[e] * ((discount if step[e] else 1.0) * value[dst[e]])
                 move = reward[e] + ahead - here
                 whole = abs(reward[e]) + abs(value[dst[e]]) + abs(here)
                 slack = 7 * ULP * (abs(reward[e]) + abs(ahead) + abs(here) + tiny(whole))
@@ -109,7 +96,7 @@ def scale(problem: Problem, w: Floats, follow: Ints, cost: Floats) -> Number:
     return d
 
 
-@njit
+@nested
 def cost(reward: Number, ahead: Number, here: Number) -> Number:
     """Return what an option without a discount is worth more than its decision, with room for rounding."""
     size = abs(reward) + abs(ahead) + abs(here)
@@ -169,7 +156,7 @@ def add_up(
             above[node] = most
 
 
-@njit
+@nested
 def moved(reward: Number, factor: Number, bound: Number) -> Number:
     """Return a bound one move ahead, with room for rounding where something is rounded."""
     ahead = factor * bound
