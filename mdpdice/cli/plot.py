@@ -51,7 +51,7 @@ class _Desk:
         # A solver that takes the game itself has no network to draw.
         solver_of(solver)
         self.whole, self.from_kept = kind in _WHOLE, kind != "convergence"
-        # A policy in a file may be one of the whole network, where that is small enough to explore.
+        # A policy in a file may be one of the whole network.
         self.flat = self.whole or any(name and Path(name).is_file() for name in (wishes.chosen, wishes.against))
         self._solution: mdpdice.Solution | None = None
         self._explored: mdpdice.Network | None = None

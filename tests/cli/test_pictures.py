@@ -78,7 +78,8 @@ def test_values_and_stages(drawn):
 
 
 def test_a_grid_too_large_for_a_network(drawn, run, tmp_path, monkeypatch):
-    monkeypatch.setattr("mdpdice.solving.lattice_route.FALL_BACK_UP_TO_EDGES", 100)
+    for limit in ("FLAT_UP_TO_EDGES", "FALL_BACK_UP_TO_EDGES"):
+        monkeypatch.setattr(f"mdpdice.solving.lattice_route.{limit}", 100)
     small = ("pig-race", "-p", "goal=12", "--where", "theirs=5")
     ax = drawn(small[0], "policy", *small[1:], "--policy", "hold-at:4")
     assert {ax.get_xlabel(), ax.get_ylabel()} == {"turn", "mine"}
