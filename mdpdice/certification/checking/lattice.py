@@ -531,8 +531,8 @@ def _arranged(
         np.append(lattice.payoff, np.full(len(rows) - lattice.n_nodes, -1)),
         np.diff(asks) == 0,
     )
-    made, asked = (np.array(list(one), dtype=np.int64) for one in (ports, pairs))
-    return core, tuple(made.reshape(-1, 5).T.copy()), tuple(asked.reshape(-1, 2).T.copy())
+    made, wanted = (np.array(list(each), dtype=np.int64) for each in (ports, pairs))
+    return core, tuple(made.reshape(-1, 5).T.copy()), tuple(wanted.reshape(-1, 2).T.copy())
 
 
 def _fold(order: list[int], kinds: list[int], rows: list[list[_Edge]]) -> None:
