@@ -21,6 +21,7 @@ from mdpdice.cli.progress_bars import ProgressBars
 from mdpdice.cli.text import action_data, aligned, json_number, short
 from mdpdice.cli.values import after, meaning, proof_row, value_data
 from mdpdice.errors import CounterRangeError, DeadEndError, GameError, MdpDiceError, UnknownStateError
+from mdpdice.objectives.collected import COLLECTED
 
 if TYPE_CHECKING:
     from mdpdice.looks import Rolled
@@ -102,12 +103,13 @@ def _by_values(
 ) -> Answer:
     """Return what the moves in a position are worth; what is solved from the start knows representatives only."""
     solution, notes = _reaching(case, solution, solver, position, text)
-    kind = solution.kind(position)
+    known = _known(solution, position)
+    kind = solution.kind(known)
     notes += case.notes(solution)
     if position != asked:
         notes.append(f"by symmetry this is {case.look.show_state(position)}, whose actions are shown")
     data = {**case.data(), "state": case.look.show_state(position), "action": None}
-    data |= {**value_data(solution, position), "actions": [], "ties": [], "notes": notes}
+    data |= {**value_data(solution, known), "actions": [], "ties": [], "notes": notes}
     if kind not in (mdpdice.Kind.MAX, mdpdice.Kind.MIN):
         notes.append("no decision here: chance moves, or the play is over")
     elif case.horizon == 0:
@@ -116,7 +118,15 @@ def _by_values(
         seen = case.look.seen(text) if position == asked else None
         minimise = (kind == mdpdice.Kind.MIN) != (solution.sense == "min")
         data |= _decision(case, solution, position, seen, minimise=minimise)
-    return Answer(data, _lines(data, meaning(case, solution, position), every=every), data["value"] is not None)
+    return Answer(data, _lines(data, meaning(case, solution, known), every=every), data["value"] is not None)
+
+
+def _known(solution: mdpdice.Solution, position: Hashable) -> Hashable:
+    """Return a position as a solution knows it: what its objective collects is counted from there on."""
+    if COLLECTED not in getattr(solution.start, "counters", ()):
+        return position
+    plain = position if isinstance(position, mdpdice.At) else mdpdice.At(position)
+    return mdpdice.At(plain.state, **{COLLECTED: 0, **plain.counters})
 
 
 def _reaching(
@@ -124,7 +134,7 @@ def _reaching(
 ) -> tuple[mdpdice.Solution, list[str]]:
     """Return a solution that knows a position, another one where play from the start misses it, and remarks."""
     try:
-        solution.kind(position)
+        solution.kind(_known(solution, position))
     except UnknownStateError:
         near = [case.look.show_state(state) for state in solution.nearest(position)]
     else:
@@ -135,6 +145,8 @@ def _reaching(
         why = error.message.removeprefix(f"{position!r} is not a state of this game: ")
         like = "".join(f"\n  {state}" for state in near)
         raise click.UsageError(f"{text!r} is not a position of this game: {why}. Similar states:{like}") from error
+    if near[0] == case.look.show_state(position):
+        return found, []  # play comes here having collected something
     return found, [f"play from the start does not come here; it comes to {near[0]}, for example"]
 
 
@@ -144,8 +156,8 @@ def _decision(
     """Return the actions, best first."""
     from mdpdice.policies.telling import risk
 
-    best = solution.action(position)
-    values = solution.q(position)
+    known = _known(solution, position)
+    best, values = solution.action(known), solution.q(known)
     # The chosen action leads even where rounding puts a tied one above it.
     ordered = sorted(values, key=lambda action: (action != best, values[action] if minimise else -values[action]))
     actions = []
@@ -154,7 +166,7 @@ def _decision(
         told = {"action": action_data(action), "words": case.look.words(position, action, seen)}
         told |= {"value": number if solution.proved else None, "estimate": number}
         actions.append({**told, "risk": None if lost is None else float(lost)})
-    ties = [action_data(action) for action in solution.ties(position)]
+    ties = [action_data(action) for action in solution.ties(known)]
     return {"action": action_data(best), "actions": actions, "ties": ties}
 
 
