@@ -7,9 +7,9 @@ from fractions import Fraction
 
 import pytest
 
-from mdpdice import solve
+from mdpdice import At, Win, solve
 from mdpdice.games.farkle import FarkleRace
-from mdpdice.games.pig import PigTurn
+from mdpdice.games.pig import PigRace, PigTurn
 from mdpdice.games.school import Rules, bob
 from mdpdice.looks import look_of
 
@@ -259,6 +259,16 @@ def test_a_race_says_whose_chance_it_is(run):
     assert "(expected total, minimised)" in little
     reach = run("advise", "pig-turn", "12", "--objective", "payoff-at-least:20").output
     assert "(payoff-at-least:20)" in reach
+
+
+def test_turns_to_win_in_are_counted_from_the_position(run):
+    race = ["pig-race", "-p", "goal=12"]
+    data = answer(run("advise", *race, "--objective", "win-within:2", "--json", "mine=3 theirs=4 turn=5"))
+    there = PigRace(goal=12).at(At("play", mine=3, theirs=4, turn=5))
+    solution = solve(there, Win(within=2))
+    assert data["estimate"] == pytest.approx(solution.value(), abs=1e-12)
+    assert data["notes"] == []
+    assert {move["action"]: move["estimate"] for move in data["actions"]} == pytest.approx(solution.q(solution.start))
 
 
 def test_two_moves_or_all(run):
