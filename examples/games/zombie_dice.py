@@ -26,7 +26,7 @@ def thrown(hand: str, cup: str = "", new: int = 0) -> Dist[tuple[str, ...]]:
     """Which dice show brains, feet and shotguns, when so many from the cup have come into the hand."""
     if new:
         return Dist(Counter(cup)).bind(lambda d: thrown(hand + d, cup.replace(d, "", 1) if new > 1 else "", new - 1))
-    shown = product(*(Dist(Counter(FACES[d])).map(lambda f, d=d: f + d) for d in hand))
+    shown = product(*(Dist(Counter(face + d for face in FACES[d])) for d in hand))
     return shown.map(lambda dice: tuple(ordered("".join(d[1] for d in dice if d[0] == face)) for face in "BFS"))
 
 

@@ -18,8 +18,10 @@ from itertools import combinations, pairwise
 from two_sheets import SCHOOL, YAHTZEE, TwoSheets
 
 from mdpdice import solve
+from mdpdice.answers.grid_values import GridValues
 from mdpdice.games.school.rules import COMBINATIONS, GRADES
-from mdpdice.games.yahtzee.game import BOXES, UPPER
+from mdpdice.games.yahtzee.game import BOXES
+from mdpdice.games.yahtzee.sheet import UPPER
 
 Sheets = list[tuple[int, int]]
 """By the number of filled boxes: how many sheets there are, and the sum of the widths of their ranges of points."""
@@ -65,6 +67,7 @@ def measured(kind: str, boxes: tuple[str, ...]) -> tuple[int, float]:
     began = time.process_time()
     solution = solve(TwoSheets(kind, boxes))
     took = time.process_time() - began
+    assert isinstance(solution.table, GridValues)
     reached = [len(layer.points) for layer in solution.table.layers.layers]
     counted, each = sum(layers(sheets(kind, boxes))), 1e6 * took / sum(reached)
     print(
@@ -87,14 +90,14 @@ def main() -> None:
             before = points, took
     print()
     print("whole     sheets     pairs    points   largest layer, GB   core hours")
-    for kind, boxes in (("school", COMBINATIONS), ("yahtzee", BOXES)):
-        found = sheets(kind, boxes)
-        points = layers(found)
+    for kind, whole in (("school", COMBINATIONS), ("yahtzee", BOXES)):
+        found = sheets(kind, whole)
+        counts = layers(found)
         sizes = [count for count, _ in found]
         pairs = sum(a * a for a in sizes) + sum(a * b for a, b in pairwise(sizes))
-        hours = sum(points) * cost[kind] / 3600
+        hours = sum(counts) * cost[kind] / 3600
         print(
-            f"{kind:<9}{sum(a for a, _ in found):>7,}{pairs:>10.2e}{sum(points):>10.2e}{8e-9 * max(points):>20,.0f}"
+            f"{kind:<9}{sum(a for a, _ in found):>7,}{pairs:>10.2e}{sum(counts):>10.2e}{8e-9 * max(counts):>20,.0f}"
             f"{hours:>13,.0f}"
         )
 
