@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, TextIO
 
 from mdpdice.cli.limits import limits
-from mdpdice.compilation import Loop
 from mdpdice.errors import SolveInterrupted
 
 if TYPE_CHECKING:
@@ -79,12 +78,15 @@ class ProgressBars:
             self._display.stop_task(task)
 
     def __enter__(self) -> Self:
+        from mdpdice.compilation import Loop  # numpy, which the help does without
+
+        self._loop = Loop
         Loop.told = lambda begun, made: self(COMPILING, {f"of {made}, once for this installation": begun, "of": made})
         return self
 
     def __exit__(self, *_: object) -> None:
         """Wipe the bars, so that what follows starts on an empty line."""
-        Loop.told = None
+        self._loop.told = None
         if self._display is not None:
             self._display.stop()
 

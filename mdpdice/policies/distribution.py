@@ -213,7 +213,8 @@ class _Spread:
         if self.cyclic.any():
             raise UnsupportedError("exact distributions are computed for acyclic networks only; leave out exact=True")
         if self.endless.any():
-            raise UnsupportedError("a play can collect or pay without end, so no total is exact; leave out exact=True")
+            why = "a play can collect or pay without end, which is not a rational number"
+            raise UnsupportedError(f"{why}; leave out exact=True")
         weight = np.zeros(self.seen.n_edges, dtype=object)
         for node in np.unique(self.seen.source[self.used]).tolist():
             weight[self.seen.edges(node)] = self.seen.row(node)

@@ -44,6 +44,7 @@ def begun(folder, *options):
     return job
 
 
+@pytest.mark.slow
 def test_three_processes_on_two_machines():
     # MPICH can be asked to take the processes of a machine for those of two.
     command = words(3, str(HELPERS / "team_program.py"))
