@@ -16,9 +16,16 @@ from mdpdice.plots.coordinates import Coordinate, Where, axis_label, points_of
 
 
 def value_curve(
-    solution: Solution, x: Coordinate, *, by: Coordinate | None = None, actions: bool = False, where: Where = None,
-    steps_left: int | None = None, unit: str | None = None, **frame: Unpack[Frame],
-) -> Axes:  # fmt: skip
+    solution: Solution,
+    x: Coordinate,
+    *,
+    by: Coordinate | None = None,
+    actions: bool = False,
+    where: Where = None,
+    steps_left: int | None = None,
+    unit: str | None = None,
+    **frame: Unpack[Frame],
+) -> Axes:
     """Draw values over one dimension of the state, with the intervals that hold them.
 
     Parameters

@@ -46,9 +46,15 @@ DRAWN = 2500
 
 
 def region_map(
-    network: Network, of: Callable[[Any], Hashable], x: Coordinate, y: Coordinate | None = None, *, where: Where = None,
-    order: Sequence[Hashable] = (), **frame: Unpack[Frame],
-) -> Axes:  # fmt: skip
+    network: Network,
+    of: Callable[[Any], Hashable],
+    x: Coordinate,
+    y: Coordinate | None = None,
+    *,
+    where: Where = None,
+    order: Sequence[Hashable] = (),
+    **frame: Unpack[Frame],
+) -> Axes:
     """Draw which of a few categories the states belong to, over one or two dimensions of the state.
 
     Parameters
@@ -74,9 +80,15 @@ def region_map(
 
 
 def policy_map(
-    policy: Drawable, x: Coordinate, y: Coordinate | None = None, *, where: Where = None, group: Group | None = None,
-    steps_left: int | None = None, **frame: Unpack[Frame],
-) -> Axes:  # fmt: skip
+    policy: Drawable,
+    x: Coordinate,
+    y: Coordinate | None = None,
+    *,
+    where: Where = None,
+    group: Group | None = None,
+    steps_left: int | None = None,
+    **frame: Unpack[Frame],
+) -> Axes:
     """Draw what a policy does, over one or two dimensions of the state.
 
     Parameters
@@ -109,10 +121,17 @@ def policy_map(
 
 
 def policy_difference(
-    first: Drawable, second: Drawable, x: Coordinate, y: Coordinate | None = None, *,
-    names: tuple[str, str] = ("first", "second"), where: Where = None, group: Group | None = None,
-    steps_left: int | None = None, **frame: Unpack[Frame],
-) -> Axes:  # fmt: skip
+    first: Drawable,
+    second: Drawable,
+    x: Coordinate,
+    y: Coordinate | None = None,
+    *,
+    names: tuple[str, str] = ("first", "second"),
+    where: Where = None,
+    group: Group | None = None,
+    steps_left: int | None = None,
+    **frame: Unpack[Frame],
+) -> Axes:
     """Draw where two policies of one game do the same, and where they differ.
 
     Parameters
@@ -148,9 +167,13 @@ def policy_difference(
 
 
 def _regions(
-    points: Sequence[tuple[Any, Any, Hashable]], x: Coordinate, y: Coordinate | None, frame: Frame,
-    order: Iterable[Hashable] = (), colours: Mapping[Hashable, str] | None = None,
-) -> Axes:  # fmt: skip
+    points: Sequence[tuple[Any, Any, Hashable]],
+    x: Coordinate,
+    y: Coordinate | None,
+    frame: Frame,
+    order: Iterable[Hashable] = (),
+    colours: Mapping[Hashable, str] | None = None,
+) -> Axes:
     if not points:
         raise GameError("the states to draw have no decision; region_map draws any states")
     ax = new_axes(frame, height=4.4 if y is not None else 1.6)
@@ -202,10 +225,21 @@ def _draw_cells(ax: Axes, grid: _Grid, cells: Any, colours: Colormap, norm: Norm
 
 
 def threshold_map(
-    policy: Drawable, x: Coordinate, y: Coordinate, over: Coordinate, action: Hashable, *, largest: bool = False,
-    where: Where = None, group: Group | None = None, steps_left: int | None = None, never: str = "never",
-    limits: tuple[float, float] | None = None, label: str | None = None, **frame: Unpack[Frame],
-) -> Axes:  # fmt: skip
+    policy: Drawable,
+    x: Coordinate,
+    y: Coordinate,
+    over: Coordinate,
+    action: Hashable,
+    *,
+    largest: bool = False,
+    where: Where = None,
+    group: Group | None = None,
+    steps_left: int | None = None,
+    never: str = "never",
+    limits: tuple[float, float] | None = None,
+    label: str | None = None,
+    **frame: Unpack[Frame],
+) -> Axes:
     """Draw from where on (or up to where) a policy takes an action: one number for every point of two dimensions.
 
     Parameters
@@ -248,10 +282,18 @@ def threshold_map(
 
 
 def value_map(
-    solution: Solution, x: Coordinate, y: Coordinate, *, of: Callable[[Any, float], float | None] | None = None,
-    centre: float | None = None, limits: tuple[float, float] | None = None, where: Where = None,
-    steps_left: int | None = None, label: str | None = None, **frame: Unpack[Frame],
-) -> Axes:  # fmt: skip
+    solution: Solution,
+    x: Coordinate,
+    y: Coordinate,
+    *,
+    of: Callable[[Any, float], float | None] | None = None,
+    centre: float | None = None,
+    limits: tuple[float, float] | None = None,
+    where: Where = None,
+    steps_left: int | None = None,
+    label: str | None = None,
+    **frame: Unpack[Frame],
+) -> Axes:
     """Draw values, or a number made of them, over two dimensions of the state.
 
     Parameters
@@ -289,9 +331,14 @@ def value_map(
 
 
 def _numbers(
-    points: Mapping[tuple[Any, Any], Any], x: Coordinate, y: Coordinate, frame: Frame, label: str,
-    limits: tuple[float, float] | None, centre: float | None = None,
-) -> Axes:  # fmt: skip
+    points: Mapping[tuple[Any, Any], Any],
+    x: Coordinate,
+    y: Coordinate,
+    frame: Frame,
+    label: str,
+    limits: tuple[float, float] | None,
+    centre: float | None = None,
+) -> Axes:
     """Numbers as colours, and written into the cells where there are few; None is hatched."""
     grid = _grid_of(*zip(*points, strict=True))
     cells, empty = np.full(grid.shape, np.nan), np.zeros(grid.shape, dtype=bool)
