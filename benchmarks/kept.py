@@ -45,7 +45,7 @@ def _where(*conditions: str) -> list[str]:
 
 PICTURES = {
     "farkle": ["thresholds"],
-    "farkle-race": ["values", "--x", "points", "--where", "mine=500", "--where", "theirs=1000"],
+    "farkle-race": ["values", "--x", "turn", "--where", "mine=500", "--where", "theirs=1000", "--where", "dice=6"],
     "konijnenhokken": ["values", "--x", "t", *_where(*GOING_ON)],
     "konijnenhokken-race": ["values", "--x", "t", *_where(*GOING_ON, "mine=20", "theirs=30")],
     "pig-race": ["policy", "--x", "turn", "--y", "mine", "--where", "theirs=30"],
