@@ -389,12 +389,14 @@ class Traversal(abc.ABC, Generic[R]):
 
     def _warnings(self) -> tuple[str, ...]:
         """One sentence, however many there are: a large model would hold millions."""
+        if not self.defects:
+            return ()
         defect, state = self.worst_defect
         text = (
             f"{self.defects} distributions do not sum to 1 and mean the normalised rationals; "
             f"the largest defect is {float(defect):.3g}, in state {state!r}"
         )
-        return (text,) if self.defects else ()
+        return (text,)
 
 
 def dead_end() -> DeadEndError:

@@ -99,8 +99,10 @@ def _named_values(found: Any) -> Iterator[tuple[str, Any]]:
 def _hashable(value: Any) -> bool:
     try:
         hash(value)
-    except (TypeError, GameError) as error:
-        return isinstance(error, GameError)  # of an expression, which says itself where it may not stand
+    except TypeError:
+        return False
+    except GameError:  # of an expression, which says itself where it may not stand
+        return True
     return True
 
 
