@@ -216,7 +216,7 @@ class Table:
             return Solved(self.game, saved).best
         self.symmetric = True
         network, _ = self.case.under(mdpdice.explore(self.case.game, max_states=most_states()))
-        policy = file_policy(self.case, Path(name), network)
+        policy = file_policy(self.case, network, Path(name))
 
         def act(turn: Turn) -> Any:
             chances = policy.probabilities(turn.state, steps_left=turn.steps_left)
