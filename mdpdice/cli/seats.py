@@ -202,8 +202,7 @@ class Table:
             return self._ruled(rule)
         if Path(name).is_file():
             return self._of_file(name)
-        msg = f"--seats: there is no seat {name!r}; write human, {known_names(self.case)}"
-        raise click.UsageError(msg)
+        raise click.UsageError(f"--seats: there is no seat {name!r}; write human, {known_names(self.case)}")
 
     def _ruled(self, rule: Callable[[Any], Any]) -> Seat:
         return lambda turn: self._drawn(rule(turn.state))
