@@ -360,8 +360,7 @@ def load_solver(name: str) -> type[Solver]:
         msg = f"solver {name!r} could not be loaded from {points[name].value}: {error}"
         raise PluginError(msg, name=name, phase="load") from error
     if missing := _missing_parts(cls):
-        msg = f"{name!r} is not a solver: it lacks {', '.join(missing)}"
-        raise PluginError(msg, name=name, phase="load")
+        raise PluginError(f"{name!r} is not a solver: it lacks {', '.join(missing)}", name=name, phase="load")
     solver: type[Solver] = cls
     return solver
 

@@ -202,8 +202,7 @@ class Table:
             return self._ruled(rule)
         if Path(name).is_file():
             return self._of_file(name)
-        msg = f"--seats: there is no seat {name!r}; write human, {known_names(self.case)}"
-        raise click.UsageError(msg)
+        raise click.UsageError(f"--seats: there is no seat {name!r}; write human, {known_names(self.case)}")
 
     def _ruled(self, rule: Callable[[Any], Any]) -> Seat:
         return lambda turn: self._drawn(rule(turn.state))
@@ -216,7 +215,7 @@ class Table:
             return Solved(self.game, saved).best
         self.symmetric = True
         network, _ = self.case.under(mdpdice.explore(self.case.game, max_states=most_states()))
-        policy = file_policy(self.case, Path(name), network)
+        policy = file_policy(self.case, network, Path(name))
 
         def act(turn: Turn) -> Any:
             chances = policy.probabilities(turn.state, steps_left=turn.steps_left)

@@ -190,8 +190,7 @@ def from_pymdptoolbox(P: Any, R: Any, discount: Any = 1, *, start: Start = 0, to
         elif given.shape == (count, n, n):
             rewards = _folded(matrices, [csr_array(r) for r in given])
         else:
-            msg = f"R has the shape {given.shape}; it is {(n,)}, {(n, count)} or {(count, n, n)}"
-            raise errors.GameError(msg)
+            raise errors.GameError(f"R has the shape {given.shape}; it is {(n,)}, {(n, count)} or {(count, n, n)}")
     by_state = np.arange(n * count).reshape(count, n).T.ravel()
     stacked = csr_array(vstack(matrices, format="csr"))[by_state]
     states = np.repeat(np.arange(n), count)
@@ -229,8 +228,7 @@ def from_quantecon(
     if s_indices is None:
         dense = _floats(Q, "Q")
         if reward.ndim != 2 or dense.shape != (*reward.shape, reward.shape[0]):
-            msg = f"R has the shape {reward.shape} and Q {dense.shape}; they are (n, m) and (n, m, n)"
-            raise errors.GameError(msg)
+            raise errors.GameError(f"R has the shape {reward.shape} and Q {dense.shape}; they are (n, m) and (n, m, n)")
         n, m = reward.shape
         states, actions = np.repeat(np.arange(n), m), np.tile(np.arange(m), n)
         matrix = csr_array(dense.reshape(n * m, n))

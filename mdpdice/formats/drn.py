@@ -246,8 +246,7 @@ class _Parse:
 
     def read_value_type(self, text: str) -> None:
         if text in ("double-interval", "rational-interval", "parametric"):
-            msg = f"{self.reader.path} has values of type {text}; a model needs numbers"
-            raise UnsupportedError(msg, value=text)
+            raise UnsupportedError(f"{self.reader.path} has values of type {text}; a model needs numbers", value=text)
         if text not in ("double", "rational"):
             raise self.reader.corrupt("@value_type", f"{text[:40]!r} is not a type of values")
         if self.exact is None:
@@ -271,8 +270,7 @@ class _Parse:
             raise reader.corrupt("state", f"{number} where {expected} of {self.states} is expected")
         rest = rest.strip()
         if rest.startswith(("!", "{")):
-            msg = f"{reader.path}, line {reader.line}: rates and observations cannot be read"
-            raise UnsupportedError(msg)
+            raise UnsupportedError(f"{reader.path}, line {reader.line}: rates and observations cannot be read")
         self.state_reward, rest = self.bracket(rest)
         if rest.count('"') % 2:
             raise reader.corrupt("label", "a quotation mark is missing")

@@ -218,8 +218,7 @@ def explicit(network: Network, *, games: bool = True, name: str = "this format",
 def label_names(labels: Mapping[str, T]) -> Mapping[str, T]:
     """Return the labels, whose names were checked: formats take words other than those that they use."""
     if not isinstance(labels, Mapping):
-        msg = f"labels={labels!r} is not a dictionary; write labels={{name: [state, ...]}}"
-        raise GameError(msg, value=labels)
+        raise GameError(f"labels={labels!r} is not a dictionary; write labels={{name: [state, ...]}}", value=labels)
     for label, states in labels.items():
         if isinstance(states, str) or not isinstance(states, Iterable):
             msg = f"label {label!r} belongs to {states!r}, which is not a collection of states; write [state, ...]"

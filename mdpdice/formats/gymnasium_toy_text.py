@@ -84,8 +84,7 @@ def from_gymnasium(
                 p, to, reward, terminated = _entry(entry, state, action)
                 at = over if terminated else _place(number, to)
                 if at is None:
-                    msg = f"the next state {to!r} is not in the table"
-                    raise GameError(msg, state=state, action=action, value=to)
+                    raise GameError(f"the next state {to!r} is not in the table", state=state, action=action, value=to)
                 if max_denominator is not None:
                     p = _simple(p, max_denominator, tolerance, state, action)
                 row.setdefault((at, bool(reward < 0)), []).append((p, reward))

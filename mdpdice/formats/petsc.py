@@ -134,8 +134,7 @@ def read_petsc(
     matrix, cost = _read(transitions), _read(costs)
     n, m = cost.shape
     if matrix.shape != (n * m, n):
-        what = f"it is {matrix.shape}; costs of shape {cost.shape} need {(n * m, n)}"
-        raise _corrupt(transitions, "shape", what)
+        raise _corrupt(transitions, "shape", f"it is {matrix.shape}; costs of shape {cost.shape} need {(n * m, n)}")
     if len(empty := np.flatnonzero(np.diff(matrix.indptr) == 0)):
         raise _corrupt(transitions, "rows", f"row {empty[0]} is empty: action {empty[0] % m} leads nowhere")
     # The rewards are dense, but no larger than the rows of the other file.
@@ -156,8 +155,7 @@ def _read(path: PathLike) -> Any:
             raise _corrupt(path, "header", f"it has {size} bytes, fewer than a header")
         mark, rows, columns, entries = _numbers(file, 4, _INT).tolist()
         if mark != _MATRIX:
-            what = f"it begins with {mark}; a matrix with 32-bit indices begins with {_MATRIX}"
-            raise _corrupt(path, "header", what)
+            raise _corrupt(path, "header", f"it begins with {mark}; a matrix with 32-bit indices begins with {_MATRIX}")
         if entries < 0:
             raise _corrupt(path, "header", f"it announces {entries} entries: dense matrices are not read")
         # Compared before anything is allocated.

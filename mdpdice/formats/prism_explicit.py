@@ -303,8 +303,7 @@ class _Transitions:
             key, to, (number, *rest) = self.key(reader, parts)
             row = self.rows.get(key, {})
             if rest or to not in row or (key, to) in seen:
-                what = f"{' '.join(parts)[:40]!r} is not a transition, or is repeated"
-                raise reader.corrupt("transition", what)
+                raise reader.corrupt("transition", f"{' '.join(parts)[:40]!r} is not a transition, or is repeated")
             seen.add((key, to))
             # Three tenths of a float are not the float of three tenths, so this is summed exactly.
             reward = reader.number(number, "reward")

@@ -425,8 +425,7 @@ def when(cond: bool | Expr, then: Any, otherwise: Any = _MISSING) -> Any:
             return _conditional(cond, then, otherwise)
         cond = cond.args[0]
     if not isinstance(cond, bool | np.bool_):
-        msg = f"the condition of when() is {cond!r}; write a comparison that gives True or False"
-        raise GameError(msg, value=cond)
+        raise GameError(f"the condition of when() is {cond!r}; write a comparison that gives True or False", value=cond)
     if cond:
         return then
     return _UNAVAILABLE if otherwise is _MISSING else otherwise

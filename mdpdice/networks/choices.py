@@ -420,8 +420,7 @@ def _row_sum(arrays: ChoiceArrays, choice: int, row: list[Any], tolerance: float
     for p in row:
         # Written so that NaN fails.
         if not 0 <= p <= 1 + tolerance:
-            msg = f"probability {p!r} is outside [0, 1]"
-            raise errors.ProbabilityRangeError(msg, value=p, **arrays.where(choice))
+            raise errors.ProbabilityRangeError(f"probability {p!r} is outside [0, 1]", value=p, **arrays.where(choice))
     total = sum((Fraction(p) for p in row), Fraction(0))
     if total == 0:
         raise errors.EmptySupportError("a choice whose branches all have probability 0", **arrays.where(choice))

@@ -50,7 +50,7 @@ def pay_at_the_end(network: Network, objective: OfPayoff) -> Network:
         return Fraction(objective.worth(payoff)) - nothing
 
     sums, unit = [0] * network.n_nodes, 1
-    if network.reward.any() or network.exact_rewards:
+    if network.pays:
         network, sums, unit = with_sums(network, objective.top, name)
         gains = {one: bool(gain(Fraction(one, unit))) for one in set(sums)}
         network = _ending(network, np.array([gains[one] for one in sums]), name)

@@ -121,7 +121,7 @@ class Objective(abc.ABC):
 
 def asked(model: Any, objective: Objective | None = None, sense: Sense | None = None) -> Objective:
     """Return what counts in a model, by default the total; with its own sense, or `sense`, or that of the model."""
-    if not isinstance(model, Game | Network | Lattice):
+    if isinstance(model, type) or not hasattr(model, "total"):
         raise GameError(f"{model!r} is neither a Game nor a Network; a class needs to be called: MyGame()", value=model)
     sense = optional_sense(sense)
     if objective is None:
@@ -335,8 +335,7 @@ class Win(Objective):
 
     def refuse(self, model: Network | Lattice) -> None:
         """Refuse a game without turns, or with rewards."""
-        paid = (model.reward >= 0) if isinstance(model, Lattice) else (model.reward != 0)
-        if not (model.sign < 0).any() or paid.any():
+        if not (model.sign < 0).any() or model.pays:
             msg = "Win is defined where turns are passed by pass_to, and ends alone pay; use Reach or PayoffAtLeast"
             raise UnsupportedError(msg, value=self)
 

@@ -11,7 +11,6 @@ from typing import Any, TypeAlias, cast
 import numpy as np
 
 from mdpdice.errors import GameError
-from mdpdice.lattices.point_states import PointStates
 from mdpdice.modelling.asking import ask
 from mdpdice.modelling.text import fields_of
 from mdpdice.networks.network import Ints, Network
@@ -75,7 +74,7 @@ def points_of(
     """
     index = np.flatnonzero(network.decides[network.state_node]) if deciding else np.arange(network.n_states)
     states = network.states
-    known: Mapping[str, Ints] = states.counters() if isinstance(states, PointStates) else {}
+    known: Mapping[str, Ints] = getattr(states, "counters", dict)()  # states of a lattice have them
     if isinstance(where, Mapping):
         # Counters are columns already: no state needs to be made to compare them.
         for name in where:

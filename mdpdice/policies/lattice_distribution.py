@@ -203,9 +203,8 @@ def _two_totals(table: GridValues) -> Outcomes | None:
     """
     lattice = table.lattice
     widths = table.widths[[layer.number for layer in table.layers.layers]]
-    ends = lattice.payoff[lattice.kind == Kind.END].tolist()
-    paid = [0 if at < 0 else lattice.rewards[at].value for at in ends]
-    if lattice.averaged or (lattice.reward >= 0).any() or not np.isfinite(widths).all() or None in paid:
+    paid = lattice.payoffs
+    if lattice.averaged or lattice.pays or not np.isfinite(widths).all() or None in paid:
         return None
     totals = {Fraction(one) for one in paid if one is not None}
     if (lattice.sign < 0).any():
