@@ -10,7 +10,8 @@ import pytest
 import mdpdice.games.farkle.purse
 from mdpdice import solve
 from mdpdice.errors import CheckpointMismatchError, CorruptFileError, GameError, SolveInterrupted
-from mdpdice.games.farkle import FarkleRace, KcdFarkle, best_set, find_diefrom mdpdice.games.farkle.rules import KCD
+from mdpdice.games.farkle import FarkleRace, KcdFarkle, best_set, find_die
+from mdpdice.games.farkle.rules import KCD
 from mdpdice.games.farkle.turn_values import turn_values
 
 EIGHT = ["Lucky", "Odd die", "Heavenly", "Even", "Ordinary", "Devil's", "Strip", "x=0:3:1:1:1:1"]
