@@ -49,7 +49,7 @@ def best_set(
     seconds, six = time.perf_counter() - began, [die.name for die in best.dice]
     data = {**best._asdict(), "dice": six, "race": race, "seconds": seconds}
     what = f"chance to win to {target:,} points if you begin" if race else "points of a turn"
-    how = "had fewer points in a turn, and were not raced" if race else "cannot be better, by their bounds"
+    how = "had fewer points in a turn, and were not raced" if race else "worth less"
     rows = [
         ("best six", ", ".join(f"{six.count(name)} x {name}" for name in dict.fromkeys(six))),
         ("value", f"{figure(best.value)} ({what})"),
