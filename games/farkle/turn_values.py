@@ -59,7 +59,7 @@ def _chances(rules: Rules, dice: Dice) -> Floats:
     faces = [[weight / sum(die.weights) for weight in die.weights] for die in dice]
     rolls = functools.reduce(np.multiply.outer, np.array(faces))
     menus, menu = _menus(rules, len(dice), sum(die.joker for die in dice))
-    return np.bincount(menu, rolls.ravel(), len(menus))
+    return np.asarray(np.bincount(menu, rolls.ravel(), len(menus)), dtype=np.float64)
 
 
 @functools.cache

@@ -21,7 +21,7 @@ from mdpdice.cli.text import aligned, figure, named
 @click.option("--target", type=int, default=4000, help="Points that win the race.")
 @click.option("--theirs", default="6", metavar="DICE", help="The dice of the other player.")
 @click.option("--among", type=click.IntRange(1), default=5, help="Number of sets to try in the race.")
-@click.option("--jobs", type=click.IntRange(1), default=1, help="Number of sets to solve at once.")
+@click.option("--jobs", type=click.IntRange(1), default=1, help="Number of processes that compare and solve sets.")
 @click.option(
     "--checkpoint",
     type=NewFile(),
