@@ -372,10 +372,7 @@ def _missing_parts(solver: object) -> list[str]:
 def check_named_or_made(solver: object) -> None:
     """Refuse what is neither the name of a solver nor a solver; the `UnsupportedError` says what to write."""
     if not isinstance(solver, str) and (isinstance(solver, type) or _missing_parts(solver)):
-        msg = (
-            f"solver={solver!r} is not a solver; write the name of one, such as 'value-iteration', or one with its "
-            "parameters, as in ValueIteration()"
-        )
+        msg = f"solver={solver!r} is not a solver; write the name of one, or one with parameters: ValueIteration()"
         raise UnsupportedError(msg, value=solver)
 
 

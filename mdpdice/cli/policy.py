@@ -118,8 +118,7 @@ def _write(asked: SimpleNamespace, tables: list[mdpdice.Table], title: str, abou
 
     if asked.form in (".svg", ".pdf", ".png"):
         if sum(len(one.lines or one.rows) for one in tables) > DRAWN:
-            msg = f"more than {DRAWN} rows do not fit on a card: add --rows and --cols, or write .csv or .html"
-            raise click.UsageError(msg)
+            raise click.UsageError(f"a card has at most {DRAWN} rows: add --rows and --cols, or write .csv or .html")
         from mdpdice import plots
 
         plots.save_picture(plots.draw_card(tables, title=title, about=about), asked.path)

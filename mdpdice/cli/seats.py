@@ -181,8 +181,7 @@ class Table:
             if not any(name.partition(":")[0] == "lookahead" for name in self.names):
                 raise
             how = "look deeper, or let the game's estimate() prefer what brings the end nearer"
-            msg = f"{error.message}. A player who looks ahead sees no reason to go on: {how}"
-            raise click.ClickException(msg) from error
+            raise click.ClickException(f"{error.message}. Looking ahead sees no reason to go on: {how}") from error
 
     # --- the seats ------------------------------------------------------------
 

@@ -176,11 +176,7 @@ class Traversal(abc.ABC, Generic[R]):
         found = map(self.index.get, islice(self.states, self.unchanged, position))
         if not all(map(eq, found, range(self.unchanged, position))):
             state = next(s for at, s in enumerate(self.states) if self.index.get(s) != at)
-            msg = (
-                "this state was changed after the game returned it; states are values: make a "
-                "new one, as with attrs.evolve, and decorate its class with @attrs.frozen"
-            )
-            raise GameError(msg, state=state)
+            raise GameError("a state was changed after the game returned it; make its class @attrs.frozen", state=state)
         self.unchanged = position
 
     def _limit_error(self, name: str, limit: int, position: int) -> StateLimitError:
@@ -214,11 +210,7 @@ class Traversal(abc.ABC, Generic[R]):
         kind = type(state)
         if kind is not int and kind is not str:
             if kind is Dist:
-                msg = (
-                    "a distribution is not a state; where chance moves, or chooses the start, let node() give "
-                    "roll(...) or chance(...) for a state of its own"
-                )
-                raise GameError(msg, value=state)
+                raise GameError("a distribution is not a state; give a state whose node() is a roll(...)", value=state)
             check_state(state)
         self.states.append(state)
 
@@ -361,8 +353,7 @@ class Traversal(abc.ABC, Generic[R]):
     def assemble(self, totals: Sequence[int] | None = None) -> tuple[dict[str, Any], int]:
         """Return the fields that networks and lattices have in common, and the node of the first inline end."""
         if self.flips and self.kinds.count(Kind.MIN) > self.natures:
-            msg = "a game uses either pass_to (payoffs seen by the mover) or player=1 (payoffs of player 0), not both"
-            raise GameError(msg)
+            raise GameError("use pass_to (payoffs seen by the mover) or player=1 (payoffs of player 0), not both")
         written = self.kinds, self.degrees, self.keys, self.nums, self.state_row, self.inline_row
         rows = assemble(*written, len(self.ends), totals)
         if self.flips and self.starter:

@@ -79,8 +79,7 @@ class Model:
     def labelled(self, label: str) -> list[Hashable]:
         """Return the states that have a label, as the network names them; a `GameError` lists the labels."""
         if label not in self.labels:
-            msg = f"there is no label {label!r}; the labels are: {', '.join(self.labels) or 'none'}"
-            raise GameError(msg, value=label)
+            raise GameError(f"no label {label!r}; the labels are: {', '.join(self.labels) or 'none'}", value=label)
         states = range(self.n_states) if self.states is None else self.states
         return [states[at] for at in self.labels[label]]
 

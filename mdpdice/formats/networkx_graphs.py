@@ -133,8 +133,7 @@ def _sign(data: Any, state: Any) -> int:
 def _start(graph: Any, states: list[Any]) -> Any:
     if (start := graph.graph.get("start")) is None:
         if len(sources := [state for state in states if graph.in_degree(state) == 0]) != 1:
-            msg = f"{len(sources)} nodes have no predecessor; say where to start, as graph.graph['start'] = ..."
-            raise GameError(msg)
+            raise GameError(f"{len(sources)} nodes have no predecessor; say where to start: graph.graph['start'] = ...")
         return sources[0]
     if start not in graph:
         raise UnknownStateError(f"the start {start!r} is not a node of the graph", value=start)
@@ -261,8 +260,7 @@ def _chosen(network: Network, policy: Any) -> tuple[set[int], Any]:
     solved = isinstance(policy, Solution)
     edges, values = (policy.nodes.choice, policy.nodes.values) if solved else (policy.choice, None)
     if edges.ndim != 1:
-        msg = "with a horizon the best action depends on the steps left, and a drawing has no time; solve without one"
-        raise UnsupportedError(msg)
+        raise UnsupportedError("with a horizon the best action depends on the steps left; solve without one to draw")
     return set(edges[edges >= 0].tolist()), values
 
 

@@ -75,8 +75,7 @@ def write_petsc(network: Network, transitions: PathLike, costs: PathLike, *, mod
     """
     sign = _sign(mode)
     if Path(transitions).absolute() == Path(costs).absolute():
-        msg = f"transitions and costs are two files, and both are {os.fspath(transitions)}"
-        raise GameError(msg, value=transitions)
+        raise GameError(f"transitions and costs are two files; both are {os.fspath(transitions)}", value=transitions)
     table = tabulate(network, "a stacked matrix for madupite")
     choice = table.padded()
     _write(transitions, csr_array(table.matrix[choice.ravel()]))

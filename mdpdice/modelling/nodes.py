@@ -202,10 +202,8 @@ def end(payoff: Number | Expr = 0, *updates: Never, reward: None = None) -> Edge
         )
         raise GameError(msg, value=updates[0])
     if reward is not None:
-        msg = (
-            f"end({payoff!r}, reward={reward!r}): an end pays its payoff alone; add the reward to it, as in "
-            f"end({_summed(payoff)} + {_summed(reward)})"
-        )
+        both = f"{_summed(payoff)} + {_summed(reward)}"
+        msg = f"end({payoff!r}, reward={reward!r}): an end pays its payoff alone; add the reward to it: end({both})"
         raise GameError(msg, value=reward)
     return _ZERO_END if type(payoff) is int and payoff == 0 else End(payoff)
 
@@ -275,11 +273,7 @@ def _checked(updates: tuple[Any, ...]) -> Updates:
                 msg += "; write a star before a collection of them: go(state, *updates)"
             raise GameError(msg, value=update)
         if update.name in names:
-            msg = (
-                f"counter {update.name!r} is updated twice on one edge, and the updates of an edge are "
-                "simultaneous; write one update with the new value"
-            )
-            raise GameError(msg, value=update)
+            raise GameError(f"counter {update.name!r} is updated twice on one edge; write one update", value=update)
         names.add(update.name)
     return updates
 
@@ -433,11 +427,9 @@ def when(cond: bool | Expr, then: Any, otherwise: Any = _MISSING) -> Any:
 
 def _conditional(cond: Expr, then: Any, otherwise: Any) -> Conditional:
     if not cond.boolean:
-        msg = f"the condition of when() is {cond!r}, a number; compare it, as in when({cond!r} > 0, ...)"
-        raise GameError(msg, value=cond)
+        raise GameError(f"the condition of when() is {cond!r}, a number; write when({cond!r} > 0, ...)", value=cond)
     if otherwise is _MISSING and isinstance(then, Decide):
-        msg = f"when({cond!r}, decide(...)) leaves open what happens elsewhere; give it a third argument"
-        raise GameError(msg, value=then)
+        raise GameError(f"when({cond!r}, decide(...)) leaves the rest open; give it a third argument", value=then)
     for branch in (then,) if otherwise is _MISSING else (then, otherwise):
         if isinstance(branch, Unavailable) or (isinstance(branch, Conditional) and branch.otherwise is None):
             msg = (
@@ -476,8 +468,7 @@ def decide(
         actions, chosen = list(mapping), list(mapping.values())
     else:
         if isinstance(options, set | frozenset):
-            msg = "the options of decide() come from a set, whose order changes from run to run; sort them into a list"
-            raise NonDeterministicGameError(msg)
+            raise NonDeterministicGameError("the options of decide() are a set; sort them into a list")
         actions, chosen = _pairs(options)
     if player not in (0, 1):
         raise GameError(f"player {player!r}: the players are 0 (maximises) and 1 (minimises)", value=player)

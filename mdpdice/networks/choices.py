@@ -167,8 +167,7 @@ def _owners(arrays: ChoiceArrays, owner: Any) -> Any:
 def _ints(values: Any, name: str) -> NDArray[np.int64]:
     array = np.asarray(values)
     if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
-        msg = f"{name} must be a flat array of whole numbers, not {array.dtype} of shape {array.shape}"
-        raise errors.GameError(msg)
+        raise errors.GameError(f"{name} is a flat array of whole numbers, not {array.dtype} of shape {array.shape}")
     return array.astype(np.int64, copy=False)
 
 
@@ -425,9 +424,6 @@ def _row_sum(arrays: ChoiceArrays, choice: int, row: list[Any], tolerance: float
     if total == 0:
         raise errors.EmptySupportError("a choice whose branches all have probability 0", **arrays.where(choice))
     if abs(total - 1) > tolerance:
-        msg = (
-            f"the probabilities sum to {float(total)!r} (defect {float(total - 1):.3g}); they must sum to 1, or "
-            "nearly so with a larger tolerance="
-        )
+        msg = f"the probabilities sum to {float(total)!r} (defect {float(total - 1):.3g}), not 1; see tolerance="
         raise errors.ProbabilitySumError(msg, value=float(total), **arrays.where(choice))
     return total

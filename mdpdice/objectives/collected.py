@@ -42,8 +42,7 @@ def pay_at_the_end(network: Network, objective: OfPayoff) -> Network:
     """Return the network, without `pass_to`, whose ends pay the worth of the whole payoff, less that of 0."""
     name, sense = type(objective).__name__, objective.wanted(network)
     if network.discount < 1:
-        msg = f"{name} needs the whole payoff, and this network discounts it; use Total, or a game without a discount"
-        raise UnsupportedError(msg)
+        raise UnsupportedError(f"{name} needs the whole payoff, and this network discounts it; use Total")
     nothing = Fraction(objective.worth(Fraction(0)))
 
     def gain(payoff: Fraction) -> Fraction:

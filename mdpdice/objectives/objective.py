@@ -167,8 +167,7 @@ def refuse_pass_to(model: Network | Lattice, objective: Objective) -> None:
     """Refuse a game whose sides take turns."""
     if (model.sign < 0).any():
         name = type(objective).__name__
-        msg = f"{name} is not defined on a game with pass_to, whose sides take turns; use Total"
-        raise UnsupportedError(msg, value=objective)
+        raise UnsupportedError(f"{name} is not defined on a game whose sides take turns; use Total", value=objective)
 
 
 @attrs.frozen
@@ -195,8 +194,7 @@ def _discount(value: Any) -> Fraction:
     try:
         discount = Fraction(own_number(value, "discount"))
     except (GameError, ValueError, OverflowError) as error:
-        msg = f"discount {value!r} is not a number in (0, 1], such as 0.95 or Fraction(95, 100)"
-        raise DiscountRangeError(msg, value=value) from error
+        raise DiscountRangeError(f"discount {value!r} is not a number in (0, 1], such as 0.95", value=value) from error
     if not 0 < discount <= 1:
         raise discount_error(value)
     return discount
@@ -224,8 +222,7 @@ class Discounted(Objective):
     def apply(self, network: Network) -> Network:
         """Return the network with this discount."""
         if network.total:
-            msg = "a game with `total` other than 0 cannot be discounted; give it payoffs that sum to 0"
-            raise UnsupportedError(msg)
+            raise UnsupportedError("a game with `total` other than 0 has no discount; give it payoffs that sum to 0")
         return attrs.evolve(network, discount=self.discount, sense=self.wanted(network))
 
 
@@ -367,8 +364,7 @@ class UntilReward(Objective):
         if network.two_player:
             raise UnsupportedError("UntilReward knows one player; with two use Total, or fix one of them by a policy")
         if network.discount < 1 or network.horizon is not None:
-            msg = "UntilReward goes on until a target is reached; with a discount or a horizon use Total"
-            raise UnsupportedError(msg)
+            raise UnsupportedError("UntilReward goes on until a target is reached; for a discount or horizon use Total")
         goal = _marked(network, self.targets)
         # The payoff tells goals and other ends apart until the infinite part is left out.
         ends = goal | (network.kind == Kind.END)
@@ -424,8 +420,7 @@ class OfPayoff(Objective):
 
 def _utility(_: object, _attribute: attrs.Attribute[Any], value: object) -> None:
     if not callable(value):
-        msg = f"Utility({value!r}): give it a function from a payoff to a number, such as math.sqrt"
-        raise GameError(msg, value=value)
+        raise GameError(f"Utility({value!r}): give it a function from a payoff, such as math.sqrt", value=value)
 
 
 @attrs.frozen
@@ -466,8 +461,7 @@ def _threshold(objective: object, _attribute: attrs.Attribute[Any], value: Any) 
     # No payoff would reach NaN.
     if not isinstance(value, int | float | Fraction) or (isinstance(value, float) and math.isnan(value)):
         name = type(objective).__name__
-        msg = f"{name}({value!r}): give it a number that a payoff is compared with, such as 20 or Fraction(1, 3)"
-        raise GameError(msg, value=value)
+        raise GameError(f"{name}({value!r}): give it a number, such as 20 or Fraction(1, 3)", value=value)
 
 
 @attrs.frozen

@@ -98,8 +98,7 @@ def save_picture(picture: Axes | Figure, path: str | os.PathLike[str], *, dpi: f
         Pixels per inch of a PNG.
     """
     if (suffix := Path(path).suffix.lower()) not in SUFFIXES:
-        msg = f"{os.fspath(path)}: pictures are written to files that end in {', '.join(SUFFIXES)}"
-        raise UnsupportedError(msg, value=suffix)
+        raise UnsupportedError(f"{os.fspath(path)}: pictures are files that end in {', '.join(SUFFIXES)}", value=suffix)
     with replaced(Path(path)) as file:
         file.write(picture_bytes(picture, suffix, dpi=dpi))
 

@@ -58,8 +58,7 @@ def capped_solutions(
         For `bound_chart`.
     """
     if solver not in LIMITS:
-        msg = f"solver {solver!r} does not iterate, or its limit is not known; use {' or '.join(LIMITS)}"
-        raise UnsupportedError(msg, value=solver)
+        raise UnsupportedError(f"solver {solver!r} has no known limit; use {' or '.join(LIMITS)}", value=solver)
     network = explore(game) if isinstance(game, Game) else game
     make: Any = load_solver(solver)
     found: list[Solution] = []

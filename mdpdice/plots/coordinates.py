@@ -96,6 +96,5 @@ def points_of(
         asked = " and ".join(axis_label(one) or "the function" for one in coordinates if one is not None)
         names = ", ".join(coordinate_names(network)) or "none: use functions"
         who = "with a decision " if deciding else ""
-        msg = f"no state {who}that is to be drawn has {asked}; names of numbers in states are: {names}"
-        raise GameError(msg, value=asked)
+        raise GameError(f"no state {who}to be drawn has {asked}; names of numbers in states are: {names}", value=asked)
     return index, columns

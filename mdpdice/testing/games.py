@@ -163,8 +163,7 @@ def _check_declaration(ledger: Ledger, game: Any) -> None:
         try:
             low, high = (float(bound) for bound in bounds)
         except (TypeError, ValueError) as error:
-            msg = f"payoff_range is {bounds!r}; it is two numbers, or None"
-            ledger.fail("declaration", msg, value=bounds, cause=error)
+            ledger.fail("declaration", f"payoff_range={bounds!r} is not two numbers or None", value=bounds, cause=error)
         if not low <= high or math.isinf(low) or math.isinf(high):
             ledger.fail("declaration", f"payoff_range is {bounds!r}; it is two finite numbers, the smaller first")
     ledger.passed("declaration", 1)
@@ -213,8 +212,7 @@ def _check_determinism(ledger: Ledger, game: Game[Any, Any], network: Network, s
     if again.n_states == network.n_states:
         for old, new in zip(network.states, again.states, strict=True):
             if old != new:
-                msg = f"explored again, {new!r} is found in the place of {old!r}; {remedy}"
-                ledger.fail("determinism", msg, state=old)
+                ledger.fail("determinism", f"explored again, {new!r} stands in place of {old!r}; {remedy}", state=old)
         for node, (old, new) in enumerate(zip(network.actions, again.actions, strict=False)):
             if old != new:
                 ledger.fail("determinism", f"explored again, action {node} is {new!r} and not {old!r}; {remedy}")
