@@ -129,7 +129,8 @@ class KcdFarkle(Game[State, Action]):
 
     def __attrs_post_init__(self) -> None:
         if self.defective and (self.cap is None or self.at_cap != "stop" or self.cap <= _GRID):
-            raise GameError("defects='public-solver' needs cap=N and at_cap='stop'", value=self.cap)
+            msg = "defects='public-solver' is about a table of points below a cap: it needs cap=N and at_cap='stop'"
+            raise GameError(msg, value=self.cap)
 
     # --- what follows from the parameters -------------------------------------
 

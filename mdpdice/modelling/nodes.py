@@ -464,7 +464,8 @@ def decide(
         actions, chosen = list(mapping), list(mapping.values())
     else:
         if isinstance(options, set | frozenset):
-            raise NonDeterministicGameError("the options of decide() are a set; sort them into a list")
+            msg = "the options of decide() come from a set, whose order changes from run to run; sort them into a list"
+            raise NonDeterministicGameError(msg)
         actions, chosen = _pairs(options)
     if player not in (0, 1):
         raise GameError(f"player {player!r}: the players are 0 (maximises) and 1 (minimises)", value=player)
