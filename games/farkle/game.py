@@ -41,10 +41,7 @@ from mdpdice.games.farkle.states import Action, Bank, Choose, Ready, State
 from mdpdice.games.parameters import choice, none_or_int, whole
 
 SIX: Any = MAX_DICE  # not the six dice: "6" is what --help shows
-DICE_HELP = (
-    "a number of ordinary dice, or dice separated by commas: 2 x Odd die, kcd1/A/Lu die, mine=1:1:1:1:1:5;"
-    " 'mdpdice dice' lists them"
-)
+DICE_HELP = "a number of dice, or dice with commas ('mdpdice dice'): 2 x Odd die, kcd1/A/Lu die, mine=1:1:1:1:1:5"
 RULES_HELP = f"scoring rules: {', '.join(RULES)}"
 _CAP_HELP = "points at which the turn ends, or none to play on as long as that can be optimal"
 _AT_CAP_HELP = "what a turn over the cap pays: stop = its points, clip = the cap"
@@ -132,7 +129,8 @@ class KcdFarkle(Game[State, Action]):
 
     def __attrs_post_init__(self) -> None:
         if self.defective and (self.cap is None or self.at_cap != "stop" or self.cap <= _GRID):
-            raise GameError("defects='public-solver' needs cap=N and at_cap='stop'", value=self.cap)
+            msg = "defects='public-solver' is about a table of points below a cap: it needs cap=N and at_cap='stop'"
+            raise GameError(msg, value=self.cap)
 
     # --- what follows from the parameters -------------------------------------
 

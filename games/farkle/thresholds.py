@@ -326,9 +326,7 @@ def gap(game: KcdFarkle, n: int = 1000, seed: int = 0, *, progress: Progress | N
     return Gap(value, optimal, found, min((turn.upper_bound(place) for place in falls), default=value))
 
 
-def described(
-    game: KcdFarkle, *, monotone: bool, draws: int, seed: int, progress: Progress | None = None
-) -> list[Thresholds]:
+def described(game: KcdFarkle, *, monotone: bool, draws: int, seed: int, progress: Progress | None) -> list[Thresholds]:
     """Return the thresholds of the optimal policy and, if any vectors are to be drawn, the best ones of a search."""
     turn = ThresholdTurn(game)
     optimal = turn.optimal()

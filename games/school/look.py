@@ -70,7 +70,8 @@ class SchoolLook(Look[School], of=School):
         listed, rest = split_open(text)
         names = read_open(listed) if listed != "all" else self.game.open
         if unknown := [name for name in names if name not in self.game.open]:
-            raise UnknownStateError(f"{unknown[0]} is not open; these are: {', '.join(self.game.open)}", value=text)
+            msg = f"{unknown[0]} is not open in this game; these are: {', '.join(self.game.open)}"
+            raise UnknownStateError(msg, value=text)
         used = sum(1 << box for box, name in enumerate(self.game.open) if name not in names)
         return At(read_turn(rest), used=used)
 

@@ -233,7 +233,7 @@ def _by_policy(case: Case, name: str, rule: Rule, ratings: Ratings, text: str) -
         decides = isinstance(node, Decide)
         action = rule(state) if decides else None
         rated = _best_first(case, node, ratings(state) if decides else None)
-        outcomes = _outcomes(case, game, node, action, ratings) if rated else []
+        outcomes = _rolls(case, game, node, action, ratings) if rated else []
     mean = sum(one["chance"] * one["rating"] for one in outcomes)
     if not math.isclose(mean, rated.get(action, 0.0)):
         outcomes = []  # of a roll after what is rated, such as that of the next turn
@@ -261,9 +261,7 @@ def _best_first(case: Case, node: Any, rated: Mapping[Any, Any] | None) -> dict[
     return dict(sorted(found.items(), key=lambda pair: pair[1] if small else -pair[1]))
 
 
-def _outcomes(
-    case: Case, game: mdpdice.Game[Any, Any], node: Any, action: Any, ratings: Ratings
-) -> list[dict[str, Any]]:
+def _rolls(case: Case, game: mdpdice.Game[Any, Any], node: Any, action: Any, ratings: Ratings) -> list[dict[str, Any]]:
     """List the rolls after an action with the best rating there; those that make most of the mean come first."""
     from mdpdice.looks import parted, spoken
     from mdpdice.modelling.game import Chance, Decide, Go

@@ -147,7 +147,7 @@ def players(
         # Rewards that differ stay apart, as totals do; a policy in a file is one of the lattice as it was solved.
         apart = lattice.averaged and not any(Path(name).is_file() for name in names)
         model = spread = mdpdice.compile_lattice(case.game, merge=False) if apart else lattice
-        two, optimum = two_players(spread), partial(_lattice_optimum, case, spread, kept, solver)
+        two, optimum = two_players(spread), partial(_optimum_on, case, spread, kept, solver)
         saved = partial(_lattice_policy, case, spread)
     if len(names) == 2 and not two:
         raise click.UsageError(alone(case))
@@ -155,9 +155,7 @@ def players(
     return model, [made[name] for name in names]
 
 
-def _lattice_optimum(
-    case: Case, lattice: mdpdice.Lattice, kept: mdpdice.Solution | None, solver: str
-) -> mdpdice.Policy:
+def _optimum_on(case: Case, lattice: mdpdice.Lattice, kept: mdpdice.Solution | None, solver: str) -> mdpdice.Policy:
     from mdpdice.lattices.digest import same_core
 
     found = case.answer() if kept is None and solver == "auto" else kept

@@ -48,13 +48,11 @@ class Asked(NamedTuple):
     horizon: int | None
 
 
-def read_objective(
-    text: str | None, sense: Sense | None, usual: Sense, horizon: int | None, read_state: Reading
-) -> Asked:
+def read_objective(text: str | None, sense: Sense | None, usual: Sense, horizon: int | None, read: Reading) -> Asked:
     """Return the objective of a text, see `FORMS`, and a `click.UsageError` where it is none.
 
     The player to move wants `sense`, if that was said, and by the game what is `usual`; a `horizon` may be asked beside
-    it, and states are read by `read_state`.
+    it, and states are read by `read`.
     """
     name, colon, value = (part.strip() for part in (text or "total").partition(":"))
     if (kind := name.lower().replace("_", "-")) not in FORMS:
@@ -70,7 +68,7 @@ def read_objective(
         if kind in ("total", "horizon"):
             return Asked(None if sense in (None, usual) else mdpdice.Total(sense), "total", horizon)
         try:
-            objective = _made(kind, value, sense, read_state)
+            objective = _made(kind, value, sense, read)
         except ValueError as error:
             raise click.UsageError(f"--objective {text}: {value!r} is not a number; write {FORMS[kind]}") from error
     # States are shown as they were written; numbers, as they were understood.
@@ -78,7 +76,7 @@ def read_objective(
     return Asked(objective, told, horizon)
 
 
-def _made(kind: str, value: str, sense: Sense | None, read_state: Reading) -> mdpdice.Objective:
+def _made(kind: str, value: str, sense: Sense | None, read: Reading) -> mdpdice.Objective:
     if kind == "discounted":
         return mdpdice.Discounted(_number(value), sense)
     if kind == "payoff-at-least":
@@ -91,15 +89,15 @@ def _made(kind: str, value: str, sense: Sense | None, read_state: Reading) -> md
         return (mdpdice.CVaR if kind == "cvar" else mdpdice.Quantile)(_number(value), sense)
     parts = [part.strip().replace("\\;", ";") for part in re.split(r"(?<!\\);", value)]
     if kind == "average":
-        return mdpdice.AverageReward(sense, _visited(parts, read_state) if value else None)
-    targets = [read_state(part) for part in parts]
+        return mdpdice.AverageReward(sense, _visited(parts, read) if value else None)
+    targets = [read(part) for part in parts]
     return mdpdice.Reach(targets, sense=sense) if kind == "reach" else mdpdice.UntilReward(targets, sense)
 
 
-def _visited(parts: list[str], read_state: Reading) -> Callable[[Any], bool]:
+def _visited(parts: list[str], read: Reading) -> Callable[[Any], bool]:
     """Return whether a state is one of those that are meant, or of a class of one of these names."""
     classes = {part for part in parts if re.fullmatch(r"[A-Z]\w*", part)}
-    states = {read_state(part) for part in parts if part not in classes}
+    states = {read(part) for part in parts if part not in classes}
     return lambda state: state in states or type(getattr(state, "state", state)).__name__ in classes
 
 

@@ -188,7 +188,7 @@ def _thresholds(desk: _Desk) -> Axes:
         plain = desk.case.horizon is None and desk.case.objective is None
         found = desk.case.look.thresholds() if plain else []
         if not found:
-            raise click.UsageError(f"{desk.case.name} has no thresholds of its own; say --x, --y, --over and --action")
+            raise click.UsageError(f"{desk.case.name} knows no thresholds of its own; say --x --y --over --action")
         return mdpdice.plots.threshold_bars(found, title=desk.wishes.title)
     if wishes.x is None or wishes.y is None or wishes.over is None or wishes.action is None:
         raise click.UsageError("thresholds on a map need --x, --y, --over and --action")

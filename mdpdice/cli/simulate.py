@@ -78,7 +78,8 @@ def _on_arrays(
     except StateLimitError as error:
         if needed:
             how = f"lookahead:DEPTH is played by the rules, and so is any of: {known_names(case)}"
-            raise click.ClickException(f"{error}\n{case.name} is too large for policy {needed[0]!r}; {how}") from error
+            msg = f"{error}\n{case.name} is too large for the policy {needed[0]!r}; {how}"
+            raise click.ClickException(msg) from error
         why = f"the game has at least {error.value:,} states"
         return _by_the_rules(case, names, solver, plays, seed, why)
     found = mdpdice.simulate(model, policies, plays or PLAYS, seed, progress=case.progress)

@@ -158,11 +158,9 @@ class Traversal(abc.ABC, Generic[R]):
         if found >= self.next_runaway and self.max_states == MAX_STATES:
             self.next_runaway = 2 * found
             if (moves := runaway(self.states)) is not None:
-                msg = (
-                    f"after {found:,} states {moves}, so exploring may never end; end the play there, or cap the "
-                    "number where it no longer matters. If the game is this large, say so with another limit, such as "
-                    f"max_states={2 * MAX_STATES:_}"
-                )
+                how = "end the play there, or cap the number where it no longer matters"
+                large = f"If the game is this large, say so with another limit, such as max_states={2 * MAX_STATES:_}"
+                msg = f"after {found:,} states {moves}, so exploring may never end; {how}. {large}"
                 last = self.states[-3:]
                 raise StateLimitError(msg, explored=found, frontier=last, value=found, limit=self.max_states)
         if self.progress is not None:
@@ -182,11 +180,9 @@ class Traversal(abc.ABC, Generic[R]):
     def _limit_error(self, name: str, limit: int, position: int) -> StateLimitError:
         found = len(self.states)
         frontier = self.states[position : position + 3] or self.states[-3:]
-        msg = (
-            f"exploration passed {name}={limit:,} with {found:,} states and {len(self.keys):,} edges; "
-            f"states still to explore are, for example, {frontier!r}. Merge equal futures, cap a score, "
-            f"or raise {name}"
-        )
+        ahead = f"states still to explore are, for example, {frontier!r}"
+        msg = f"exploration passed {name}={limit:,} with {found:,} states and {len(self.keys):,} edges; {ahead}"
+        msg += f". Merge equal futures, cap a score, or raise {name}"
         if type(self.game).estimate is not Game.estimate:
             msg += "; or look some decisions ahead, with solver='lookahead'"
         return StateLimitError(msg, explored=found, frontier=frontier, value=found, limit=limit)
@@ -383,11 +379,8 @@ class Traversal(abc.ABC, Generic[R]):
         if not self.defects:
             return ()
         defect, state = self.worst_defect
-        text = (
-            f"{self.defects} distributions do not sum to 1 and mean the normalised rationals; "
-            f"the largest defect is {float(defect):.3g}, in state {state!r}"
-        )
-        return (text,)
+        largest = f"the largest defect is {float(defect):.3g}, in state {state!r}"
+        return (f"{self.defects} distributions do not sum to 1 and mean the normalised rationals; {largest}",)
 
 
 def dead_end() -> DeadEndError:

@@ -185,11 +185,8 @@ class _Declaration:
 
     def _misused(self, *_: object, **__: object) -> NoReturn:
         name = self.name or "name"
-        msg = (
-            f"the declaration of counter {name!r} is used as if it were its value; write it as a class attribute "
-            f"without annotation, {name} = {type(self).__name__}(...), and use self.{name} inside node()"
-        )
-        raise GameError(msg, value=self)
+        how = f"write it without annotation, {name} = {type(self).__name__}(...), and use self.{name} inside node()"
+        raise GameError(f"the declaration of counter {name!r} is used as if it were its value; {how}", value=self)
 
     __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __neg__ = _misused
     __lt__ = __le__ = __gt__ = __ge__ = __bool__ = __getitem__ = __iter__ = __index__ = _misused

@@ -224,9 +224,7 @@ def _places(dice: list[Dist[object]], faces: Iterable[object] | None) -> dict[An
         try:
             return {face: k for k, face in enumerate(sorted(shown))}
         except TypeError as error:
-            raise GameError(
-                f"the faces cannot be sorted ({error}); name them in order: pool(dice, faces=[...])"
-            ) from error
+            raise GameError(f"the faces cannot be sorted ({error}); name them: pool(dice, faces=[...])") from error
     place: dict[Any, int] = {}
     for k, face in enumerate(faces):
         if place.setdefault(face, k) != k:

@@ -35,12 +35,8 @@ BOOL, INT, RATIONAL, FLOAT = range(4)
 TYPES: tuple[type[Any], ...] = (bool, int, Fraction, float)
 
 ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
-    "+": operator.add,
-    "-": operator.sub,
-    "*": operator.mul,
-    "//": operator.floordiv,
-    "%": operator.mod,
-}
+    "+": operator.add, "-": operator.sub, "*": operator.mul, "//": operator.floordiv, "%": operator.mod,
+}  # fmt: skip
 
 # Flags are ints whose bit i is box i; the second operand is the mask of some boxes.
 FLAG_OPERATIONS: dict[str, Callable[[int, int], int]] = {

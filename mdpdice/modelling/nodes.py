@@ -196,10 +196,9 @@ def end(payoff: Number | Expr = 0, *updates: Never, reward: None = None) -> Edge
     """
     if updates:
         new = repr(updates[0].value) if isinstance(updates[0], Update) else "..."
-        msg = (
-            f"end({', '.join(map(repr, (payoff, *updates)))}): the play stops here, so counters change no more; a "
-            f"payoff that depends on their new values is written with them, as in end({new})"
-        )
+        given = ", ".join(map(repr, (payoff, *updates)))
+        how = f"a payoff that depends on their new values is written with them, as in end({new})"
+        msg = f"end({given}): the play stops here, so counters change no more; {how}"
         raise GameError(msg, value=updates[0])
     if reward is not None:
         both = f"{_summed(payoff)} + {_summed(reward)}"
@@ -432,11 +431,8 @@ def _conditional(cond: Expr, then: Any, otherwise: Any) -> Conditional:
         raise GameError(f"when({cond!r}, decide(...)) leaves the rest open; give it a third argument", value=then)
     for branch in (then,) if otherwise is _MISSING else (then, otherwise):
         if isinstance(branch, Unavailable) or (isinstance(branch, Conditional) and branch.otherwise is None):
-            msg = (
-                "when(cond, edge) is an option that may be missing, so it stands directly inside decide() only; "
-                "join conditions with &, as in when(a & b, edge), or give it a third argument"
-            )
-            raise GameError(msg, value=branch)
+            how = "join conditions with &, as in when(a & b, edge), or give it a third argument"
+            raise GameError(f"when(cond, edge) stands directly inside decide() only; {how}", value=branch)
         if not isinstance(branch, Node):
             msg = f"when() chooses between edges or nodes, not {branch!r}; use go(...), end(...), decide(...)"
             raise GameError(msg, value=branch)
@@ -468,7 +464,8 @@ def decide(
         actions, chosen = list(mapping), list(mapping.values())
     else:
         if isinstance(options, set | frozenset):
-            raise NonDeterministicGameError("the options of decide() are a set; sort them into a list")
+            msg = "the options of decide() come from a set, whose order changes from run to run; sort them into a list"
+            raise NonDeterministicGameError(msg)
         actions, chosen = _pairs(options)
     if player not in (0, 1):
         raise GameError(f"player {player!r}: the players are 0 (maximises) and 1 (minimises)", value=player)

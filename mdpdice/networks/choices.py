@@ -408,11 +408,8 @@ def _repairs(arrays: ChoiceArrays, defects: _Defects) -> tuple[str, ...]:
     if not defects.rows:
         return ()
     place = arrays.where(defects.worst)
-    text = (
-        f"{defects.rows} rows of probabilities do not sum to 1 and mean the normalised rationals; the largest "
-        f"defect is {defects.off:.3g}, in state {place['state']!r}, action {place['action']!r}"
-    )
-    return (text,)
+    largest = f"the largest defect is {defects.off:.3g}, in state {place['state']!r}, action {place['action']!r}"
+    return (f"{defects.rows} rows of probabilities do not sum to 1 and mean the normalised rationals; {largest}",)
 
 
 def _row_sum(arrays: ChoiceArrays, choice: int, row: list[Any], tolerance: float) -> Fraction:

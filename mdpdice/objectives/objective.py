@@ -167,7 +167,8 @@ def refuse_pass_to(model: Network | Lattice, objective: Objective) -> None:
     """Refuse a game whose sides take turns."""
     if (model.sign < 0).any():
         name = type(objective).__name__
-        raise UnsupportedError(f"{name} is not defined on a game whose sides take turns; use Total", value=objective)
+        msg = f"{name} is not defined on a game with pass_to, whose sides take turns; use Total"
+        raise UnsupportedError(msg, value=objective)
 
 
 @attrs.frozen

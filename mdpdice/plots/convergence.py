@@ -58,7 +58,8 @@ def capped_solutions(
         For `bound_chart`.
     """
     if solver not in LIMITS:
-        raise UnsupportedError(f"solver {solver!r} has no known limit; use {' or '.join(LIMITS)}", value=solver)
+        msg = f"solver {solver!r} does not iterate, or its limit is not known; use {' or '.join(LIMITS)}"
+        raise UnsupportedError(msg, value=solver)
     network = explore(game) if isinstance(game, Game) else game
     make: Any = load_solver(solver)
     found: list[Solution] = []

@@ -87,7 +87,8 @@ def pivot(solution: Solution, look: Look[Any], rows: str, cols: str | None = Non
             cells.setdefault((fields[rows], fields.get(cols or "")), []).append((fields, told))
     if not cells:
         known = ", ".join(dict.fromkeys(name for *_, fields in _decided(solution, where) for name in fields))
-        raise GameError(f"no state has {' and '.join(filter(None, (rows, cols)))}; the fields are {known}", value=rows)
+        msg = f"no state has the fields {' and '.join(filter(None, (rows, cols)))}; the fields are {known}"
+        raise GameError(msg, value=rows)
     down, across = (sorted({key[at] for key in cells}, key=_rank) for at in (0, 1))
     open_ = {rows, cols, *(where or ())}
     body = [[_told(one), *(_cell(cells.get((one, other), []), open_) for other in across)] for one in down]
