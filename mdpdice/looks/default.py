@@ -48,8 +48,8 @@ def act(parts: list[Part], action: Any) -> Act:
             if named:
                 return Act(words, (part.label, ((part.names.index(named[0]),),)))
         items = _items(part)
-        if inner is not None and items and not Multiset(inner) - Multiset(items):
-            return Act(words if inner else f"{words} none".strip(), (part.label, (_places(inner, items),)))
+        if inner is not None and items and len(places := _places(inner, items)) == len(inner):
+            return Act(words if inner else f"{words} none".strip(), (part.label, (places,)))
     return Act(words or "nothing")
 
 
@@ -123,9 +123,9 @@ def _side(name: str) -> tuple[str, Owner | None]:
 
 def _places(inner: tuple[Any, ...], items: tuple[Any, ...]) -> tuple[int, ...]:
     """Places of some of the items."""
-    left, found = Multiset(inner), []
+    left, found = list(inner), []
     for at, item in enumerate(items):
-        if left[item]:
-            left[item] -= 1
+        if item in left:
+            left.remove(item)
             found.append(at)
     return tuple(found)

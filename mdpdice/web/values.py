@@ -10,7 +10,6 @@ same place of those rows, with the rows behind them taken off, in groups by the 
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Sequence
 from typing import Any, TypeAlias, cast
@@ -88,12 +87,15 @@ def _steps(place: Ints, whole: Ints, length: int, bases: Sequence[tuple[int, int
         there = np.flatnonzero((row * length // far % size > 0) & (used < MOST_BASES))
         back[used[there], there] = far
         used[there] += 1
-    for chosen in itertools.product((False, True), repeat=MOST_BASES):
-        some = np.flatnonzero((back[list(chosen)] > 0).all(axis=0)) if any(chosen) else place[:0]
-        behind = place[some] - back[list(chosen)][:, some].sum(axis=0)
-        at = np.searchsorted(place, behind)
-        same = place[at] == behind
-        expected[some[same]] -= (-1) ** sum(chosen) * steps[at[same]]
+    for last in range(MOST_BASES):
+        some = np.flatnonzero(used > last)
+        behind = [(1, place[some] - back[last, some])]
+        for other in range(last):
+            behind += [(-sign, at - back[other, some]) for sign, at in behind]
+        for sign, wanted in behind:
+            at = np.searchsorted(place, wanted)
+            same = place[at] == wanted
+            expected[some[same]] += sign * steps[at[same]]
     return steps, expected
 
 
