@@ -53,7 +53,7 @@ class Words:
         return known.setdefault(key, len(known))
 
     def _once(self, key: Any, make: Callable[[], int], *, plain: bool = False) -> int:
-        """Return what is made, once for every key; where that cannot be one, always anew."""
+        """Return what is made, once for every key; where that cannot be one, it is made every time."""
         try:
             if (number := self._known.get(key)) is None:
                 number = self._known[key] = make()
