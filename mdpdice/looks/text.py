@@ -43,7 +43,7 @@ def spaced(name: str) -> str:
 
 def phrase(value: Any) -> str:
     """Return an action or outcome in words: ``CrossOut("pair")`` is "cross out pair"."""
-    if type(value) is int:
+    if type(value) in (int, str):
         return str(value)  # most are, and this is fast
     if (fields := init_fields(value)) is not None:
         named = len(fields) > 1
