@@ -25,7 +25,8 @@ from mdpdice.modelling.game import Game
 from mdpdice.modelling.number import count, size
 from mdpdice.networks.network import Bools, Network
 from mdpdice.objectives.objective import Objective
-from mdpdice.solving.pipeline import SETTLES, solve_problem, unsupported
+from mdpdice.solving.interruption import Interrupts
+from mdpdice.solving.pipeline import SETTLES, plan_of, unsupported
 from mdpdice.solving.problem import Problem, prepare
 
 
@@ -259,7 +260,7 @@ def _enter(problem: Problem, solver: str | backend.Solver, epsilon: float, progr
             raise unsupported(name, need, made.features | {backend.Feature.HORIZON})
         run = backend.Run(tolerance=min(1e-9, epsilon / 4), progress=progress, cancel=threading.Event())
         kin = frozenset(cls.name for cls in backend.ancestors(made)) - {name}
-        solution = solve_problem(problem, made, run, epsilon)
+        solution = plan_of(problem, made).solve(run, epsilon, Interrupts(run.cancel))
         # The other answers say what is wrong; exact arithmetic does not help a wrong candidate.
         solution = attrs.evolve(solution, reason=solution.reason.removesuffix(SETTLES))
         return Entry(name, "ran", solution=solution, kin=kin)

@@ -10,8 +10,33 @@ from mdpdice.compilation import njit
 
 
 @njit
-def look_ahead(kind, indptr, dst, weight, reward, edges, bias, sign, result):
-    """Write at least what ``sign`` times ``r + P h - h`` is, for the best of some edges of a node, into `result`."""
+def look_over(kind, indptr, dst, component, counted, rank, policy):
+    """Return 1 where play does not stay in a component, 2 where it may never be counted again, else 0."""
+    one = np.uint64(1)
+    for i in range(len(kind)):
+        node = np.uint64(i)
+        chance, stays, some, every = kind[node] == CHANCE, False, False, True
+        for e in range(indptr[node], indptr[node + one]):
+            inside = component[dst[e]] == component[node]
+            nearer = counted[dst[e]] or rank[dst[e]] < rank[node]
+            if inside:
+                stays = stays or chance or np.uint64(policy[node]) == e
+                some, every = some or nearer, every and nearer
+            elif chance and component[node] >= 0:
+                return 1
+        if component[node] >= 0 and not stays:
+            return 1
+        if component[node] >= 0 and not (counted[node] or (some if chance else every)):
+            return 2
+    return 0
+
+
+@njit
+def look_ahead(kind, indptr, dst, weight, reward, component, policy, bias, sign, result):
+    """Write at least what ``sign`` times ``r + P h - h`` is, for the best of some edges of a node, into `result`.
+
+    They are the edges inside of a component, and with sign -1 of them those that the policy takes.
+    """
     one = np.uint64(1)
     for i in range(len(kind)):
         node = np.uint64(i)
@@ -20,12 +45,14 @@ def look_ahead(kind, indptr, dst, weight, reward, edges, bias, sign, result):
         for e in range(first, last):
             move = bias[dst[e]] - bias[node]
             value, size = sign * (reward[e] + move), abs(reward[e]) + abs(move)
-            if edges[e] and kind[node] == CHANCE:
+            if component[dst[e]] != component[node]:
+                continue
+            if kind[node] == CHANCE:
                 mean += weight[e] * value
                 total += weight[e]
                 spread += weight[e] * size
                 whole += size
-            elif edges[e]:  # which keeps what is not a number
+            elif sign > 0.0 or np.uint64(policy[node]) == e:  # which keeps what is not a number
                 result[node] = np.maximum(result[node], value + 4.0 * ULP * (size + tiny(size)))
         if total > 0.0:
             result[node] = mean + ((2.0 * float(last - first) + 8.0) * ULP + abs(1.0 - total)) * (spread + tiny(whole))
