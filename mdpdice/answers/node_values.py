@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
-from functools import cached_property
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 import attrs
@@ -135,9 +134,5 @@ class Averages(NodeValues):
     gain: Floats = attrs.field(kw_only=True)
     bias: Any = attrs.field(kw_only=True)  # floats, or fractions
     keeping: Ints = attrs.field(kw_only=True)
-    costs: Callable[[], Floats] = attrs.field(kw_only=True)
-
-    @cached_property
-    def reward(self) -> Floats:
-        """What it costs to take an edge once, where every state has one average; else nothing."""
-        return self.costs()
+    reward: Floats = attrs.field(kw_only=True)
+    """What it costs to take an edge once, where every state has one average; else nothing."""

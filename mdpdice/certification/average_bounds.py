@@ -10,7 +10,7 @@ import numpy as np
 from mdpdice.certification.checking.average import ahead, verify
 from mdpdice.certification.checking.kernels.average import look_ahead
 from mdpdice.networks.arrays import ULP
-from mdpdice.networks.network import Bools, Floats, Ints, Network
+from mdpdice.networks.network import Floats, Ints
 
 PADDINGS, WAITS = 60, 100_000
 """How often what makes up for rounding is doubled at most, and how many sweeps find out how long plays wait."""
@@ -20,7 +20,7 @@ def bound(staying: Any, policy: Ints, bias: Floats, check: Callable[[], None]) -
     """Return the least and the most that is proved of the gains of a `Staying`, and why there is no proof."""
     net, counted, component = staying.network, staying.counted, staying.component
     nothing, claims = np.full(staying.count, np.inf), []
-    wait = _wait(net, counted, component, policy, staying.rank, check)
+    wait = _wait(staying, policy, check)
     between, visited = (component >= 0) & ~counted, (component >= 0) & counted
     for sign in (1.0, -1.0):
         pad = 2 * ULP * float(np.abs(bias).max())
@@ -37,10 +37,11 @@ def bound(staying: Any, policy: Ints, bias: Floats, check: Callable[[], None]) -
     return (-nothing, nothing, reason) if reason else (claims[1][0], claims[0][0], "")
 
 
-def _wait(net: Network, counted: Bools, component: Ints, policy: Ints, rank: Ints, check: Callable[[], None]) -> Floats:
+def _wait(staying: Any, policy: Ints, check: Callable[[], None]) -> Floats:
     """Return ``w >= 1 + P w`` at nodes where nothing is counted, 0 elsewhere."""
+    net, component = staying.network, staying.component
     rows = net.kind, net.indptr.view(np.uint64), net.dst.view(np.uint64), net.weight, np.zeros(net.n_edges)
-    wait, between = rank.astype(np.float64), ~counted & (component >= 0)
+    wait, between = staying.rank.astype(np.float64), ~staying.counted & (component >= 0)
     for _ in range(WAITS):
         check()
         more = np.full(net.n_nodes, -np.inf)

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
-import attrs
 import numpy as np
 
 from mdpdice.answers.node_values import Averages
@@ -15,7 +14,6 @@ from mdpdice.answers.solution import Solution
 from mdpdice.backend import Run
 from mdpdice.networks.network import Bools, Floats, Kind, Network
 from mdpdice.policies.evaluation import evaluate
-from mdpdice.solving.interruption import Interrupts
 from mdpdice.solving.pipeline import plan_of
 from mdpdice.solving.problem import Problem
 
@@ -155,8 +153,7 @@ def _evaluated(problem: Problem, first: Policy, second: Policy) -> Solution:
     network = problem.network
     if problem.averaged:
         taken = np.union1d(np.flatnonzero(~network.decides[network.source]), first.choice[network.decides])
-        alone, run = attrs.evolve(problem, network=network.keep_edges(taken), lowerings=()), Run()
-        return plan_of(alone).solve(run, 1e-6, Interrupts(run.cancel))
+        return plan_of(Problem(network.keep_edges(taken), (), "max", averaged=True)).solve(Run(), 1e-6)
     policy = first if first is second else [first, second]
     found = evaluate(network, policy)
     stages = 1 if network.horizon is None else network.horizon + 1

@@ -51,12 +51,11 @@ class Staying:
         chance, ends = whole.kind == Kind.CHANCE, whole.kind == Kind.END
         component = end_components(whole.indptr, whole.dst, chance)
         if component.max(initial=-1) == 0 and not ends.any():
-            component, edge, network = np.zeros_like(component), np.arange(whole.n_edges), whole
-        else:
-            edge = np.flatnonzero((component[whole.source] >= 0) & (component[whole.source] == component[whole.dst]))
-            network = whole.keep_edges(edge)
-        counted = ~ends
-        counted[~ends] = whole.step[whole.indptr[:-1][~ends]]
+            component = np.zeros_like(component)
+        place = component[whole.source]
+        edge = np.flatnonzero((place >= 0) & (place == component[whole.dst]))
+        network = whole if len(edge) == whole.n_edges else whole.keep_edges(edge)
+        counted = np.bincount(whole.source[whole.step], minlength=whole.n_nodes) > 0
         between, rank = np.flatnonzero(~counted), 1 - counted
         if not counted[network.dst[~network.step]].all():
             label = strong_components(network.indptr, network.dst, ~network.step)
@@ -67,11 +66,6 @@ class Staying:
             msg = "from here play can go on for ever and nothing is counted; say with per= which states are"
             raise UnsupportedError(msg, state=whole.describe(int(np.argmax(rank < 0))))
         return cls(network, edge, component, counted, between, rank, int(component.max(initial=-1)) + 1)
-
-    @property
-    def everywhere(self) -> bool:
-        """Whether all nodes have one gain."""
-        return not self.component.any()
 
     def rewards(self, gain: Any, bias: Any) -> Any:
         """Return what every edge is worth beyond a gain, as floats, or as fractions where they are such."""

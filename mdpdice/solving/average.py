@@ -69,37 +69,45 @@ class PlanOfAverage:
     surely: bool = False
     known: Averages | None = None
 
-    def solve(self, run: Run, epsilon: float, interrupts: Interrupts) -> Solution:
+    def solve(self, run: Run, epsilon: float, interrupts: Interrupts | None = None) -> Solution:
         """Find the gain of every end component, and what is best to come to."""
-        started, whole = time.perf_counter(), self.problem.canonical
-        staying = Staying.of(whole)
+        started, staying = time.perf_counter(), Staying.of(self.problem.canonical)
         try:
             gains, called = self._gains(staying, run, epsilon, interrupts)
             keeping = np.append(staying.edge, -1)[gains.policy]
-            if staying.everywhere and self.solver.name in SWEPT:
-                found = self._the_same(gains, keeping, called, started)
-            else:
-                # Coming to stay is all that counts now.
-                bare = attrs.evolve(whole, reward=np.zeros(whole.n_edges), exact_rewards={})
-                merge = partial(collapse_idle, worth=gains.gain.tolist(), keeping=keeping, component=staying.component)
-                steps = *self.problem.lowerings, Lowering(bare), *chain(bare, [merge])
-                problem = attrs.evolve(self.problem, lowerings=steps, averaged=False)
-                found = self.settle(problem).solve(run, epsilon / 2, interrupts)
+            found = self._settled(staying, gains, keeping, run, epsilon, interrupts)
         except (SolveInterrupted, NotConvergedError) as error:
             error.partial = None  # which answers another question
             raise
-        found = _told(found, staying, gains, self.solver.name, keeping, epsilon)
-        seconds = time.perf_counter() - started
-        return attrs.evolve(found, provenance=attrs.evolve(found.provenance, seconds=seconds))
+        table, network, cost = found.nodes, found.network, np.zeros(found.n_edges)
+        details = {**found.details, "called": frozenset({*called, *found.details.get("called", ())})}
+        if not staying.component.any():
+            # Where every state has one average, an action is worth it less what it costs once.
+            sign = int(np.prod([lowering.scale for lowering in self.problem.lowerings]))
+            bias = sign * (gains.bias[network.state_node] - gains.bias[network.start])
+            details["bias"] = bias if gains.bias.dtype == object else bias.astype(np.float64)
+            beyond = np.where(network.decides[network.source], staying.rewards(gains.gain, gains.bias), 0)
+            cost += sign * beyond.astype(np.float64)
+            cost[keeping[network.decides]] = 0
+        gain = np.append(gains.gain, 0)[staying.component].astype(np.float64)
+        proof: dict[str, Any] = {"gain": gain, "bias": gains.bias, "keeping": keeping, "reward": cost}
+        table = Averages(network, table.values, table.lowers, table.uppers, table.choice, table.exact, **proof)
+        width = float(((table.uppers - table.lowers) / np.maximum(1.0, np.abs(table.values))).max())
+        reason = gains.reason or ("" if found.proved else found.reason)
+        if not reason and not width <= epsilon:
+            reason = f"the gains are known to a relative width of {width:.3g}, more than {epsilon:.3g}"
+        status = Status.UNCERTIFIED if reason else Status.EXACT if table.exact is not None else Status.CERTIFIED
+        who, notes = (self.solver.name, ()) if staying.count else (found.solver, (ENDING,))
+        told: dict[str, Any] = {"solver": who, "notes": notes, "details": details}
+        made = attrs.evolve(found.provenance, seconds=time.perf_counter() - started, **told)
+        return attrs.evolve(found, table=table, provenance=made, width=width, status=status, reason=reason)
 
-    def _gains(self, staying: Staying, run: Run, epsilon: float, interrupts: Interrupts) -> tuple[Gains, set[str]]:
+    def _gains(self, staying: Staying, run: Run, epsilon: float, watch: Interrupts | None) -> tuple[Gains, set[str]]:
         """Return the gains, and who was asked for them."""
         n, most, called = staying.network.n_nodes, np.full(staying.count, np.inf), set()
         if self.known is not None and staying.count:
-            place = np.full(self.problem.network.n_edges + 1, -1)
-            place[staying.edge] = np.arange(len(staying.edge))
-            of = np.unique(staying.component, return_index=True)[1][-staying.count :]
-            return _proved(staying, place[self.known.keeping], self.known.gain[of], self.known.bias, run), called
+            policy, first = np.searchsorted(staying.edge, self.known.keeping), np.unique(staying.component, True)[1]
+            return _proved(staying, policy, self.known.gain[first[-staying.count :]], self.known.bias, run), called
         found = Gains(np.full(n, -1), np.zeros(staying.count), np.zeros(n), -most, most)
         exactly, least, waited = self.solver.name == "exact" and staying.count > 0, np.inf, 0
         if staying.count and self.solver.name in SWEPT:
@@ -107,7 +115,7 @@ class PlanOfAverage:
         while waited < PATIENCE and not (exactly or found.width <= run.tolerance):
             network = staying.discounted(found.gain, found.bias)
             plan = self.settle(attrs.evolve(self.problem, network=network, lowerings=(), sense="max", averaged=False))
-            asked = attrs.evolve(plan, surely=False).solve(run, epsilon, interrupts)
+            asked = attrs.evolve(plan, surely=False).solve(run, epsilon, watch)
             ahead, called = asked.nodes, called | asked.details.get("called", set())
             policy = np.where((ahead.values > run.tolerance) | (found.policy < 0), ahead.choice, found.policy)
             found = _proved(staying, *staying.evaluate(policy, found.bias), run)
@@ -115,14 +123,25 @@ class PlanOfAverage:
         exactly |= self.surely and n <= EXACT_UP_TO_NODES and not found.width <= epsilon / 4
         return _exactly(staying, found, run) if exactly else found, called
 
-    def _the_same(self, gains: Gains, keeping: Ints, called: set[str], started: float) -> Solution:
-        """Return the answer where every node has one gain."""
-        n, (gain,), exact = len(keeping), gains.gain.tolist(), gains.gain.dtype == object
-        value = np.full(n, min(max(float(gain), gains.lower[0]), gains.upper[0]))
-        verdict = Verdict(True, *(np.full(n, one[0]) for one in (gains.lower, gains.upper)), gains.width)
-        candidate = Candidate(value, keeping, details={"called": frozenset(called)})
-        rows = [gain] * n if exact else None
-        return lift(self.problem, self.solver, candidate, value, keeping, verdict, started, rows)
+    def _settled(
+        self, staying: Staying, gains: Gains, keeping: Ints, run: Run, epsilon: float, watch: Interrupts | None
+    ) -> Solution:
+        """Return the answer to where it is best to come to, with the room that is left to the gains."""
+        problem, whole, exact = self.problem, self.problem.canonical, gains.gain.dtype == object
+        if not staying.component.any() and self.solver.name in SWEPT:
+            low, high = (np.full(whole.n_nodes, one[0]) for one in (gains.lower, gains.upper))
+            value, rows = gains.gain.astype(np.float64).clip(low, high), [*gains.gain] * len(low) if exact else None
+            verdict, said = Verdict(True, low, high, gains.width), Candidate(value, keeping)
+            return lift(problem, self.solver, said, value, keeping, verdict, time.perf_counter(), rows)
+        bare = attrs.evolve(whole, reward=np.zeros(whole.n_edges), exact_rewards={})
+        merge = partial(collapse_idle, worth=gains.gain.tolist(), keeping=keeping, component=staying.component)
+        steps = *problem.lowerings, Lowering(bare), *chain(bare, [merge])
+        found = self.settle(attrs.evolve(problem, lowerings=steps, averaged=False)).solve(run, epsilon / 2, watch)
+        if exact or not staying.count:
+            return found  # type: ignore[no-any-return]
+        table, room = found.nodes, float(np.maximum(gains.upper - gains.gain, gains.gain - gains.lower).max())
+        lowers, uppers = np.nextafter(table.lowers - room, -np.inf), np.nextafter(table.uppers + room, np.inf)
+        return attrs.evolve(found, table=attrs.evolve(table, lowers=lowers, uppers=uppers, exact=None))
 
 
 def _proved(staying: Staying, policy: Ints, gain: Floats, bias: Floats, run: Run) -> Gains:
@@ -145,36 +164,3 @@ def _exactly(staying: Staying, known: Gains, run: Run) -> Gains:
             return Gains(policy, gain, bias, lower, upper, verdict.reason)
         for edge in sorted(edges, key=beyond.__getitem__):
             policy[net.source[edge]] = edge
-
-
-def _told(found: Solution, staying: Staying, gains: Gains, name: str, keeping: Ints, epsilon: float) -> Solution:
-    """Return the answer with the room that is left to the gains, and with the bias."""
-    table, network, sign = found.nodes, found.network, -1 if found.sense == "min" else 1
-    exact = gains.gain.dtype == object or not staying.count
-    if not (exact or (staying.everywhere and name in SWEPT)):
-        room = float(np.maximum(gains.upper - gains.gain, gains.gain - gains.lower).max())
-        lowers, uppers = np.nextafter(table.lowers - room, -np.inf), np.nextafter(table.uppers + room, np.inf)
-        table = attrs.evolve(table, lowers=lowers, uppers=uppers, exact=None)
-
-    def costs() -> Floats:
-        if not staying.everywhere:
-            return np.zeros(network.n_edges)
-        cost = sign * np.where(network.decides[network.source], staying.rewards(gains.gain, gains.bias), 0)
-        cost[keeping[network.decides]] *= 0
-        return cost.astype(np.float64)
-
-    gain = np.append(gains.gain, 0)[staying.component].astype(np.float64)
-    numbers = {name: getattr(table, name) for name in ("network", "values", "lowers", "uppers", "choice", "exact")}
-    table = Averages(**numbers, gain=gain, bias=gains.bias, keeping=keeping, costs=costs)
-    details = {**found.details}
-    if staying.everywhere:
-        bias = sign * (gains.bias[network.state_node] - gains.bias[network.start])
-        details["bias"] = bias if exact else bias.astype(np.float64)
-    width = float(((table.uppers - table.lowers) / np.maximum(1.0, np.abs(table.values))).max())
-    reason = gains.reason or ("" if found.proved else found.reason)
-    if not reason and not width <= epsilon:
-        reason = f"the gains are known to a relative width of {width:.3g}, more than {epsilon:.3g}"
-    status = Status.UNCERTIFIED if reason else Status.EXACT if table.exact is not None else Status.CERTIFIED
-    notes = () if staying.count else (ENDING,)
-    made = attrs.evolve(found.provenance, solver=name, notes=notes, details=details)
-    return attrs.evolve(found, table=table, provenance=made, width=width, status=status, reason=reason)

@@ -31,7 +31,6 @@ from mdpdice.networks.network import Floats, Ints, Kind, Network
 from mdpdice.objectives.objective import Objective, asked
 from mdpdice.objectives.reductions import Lowering
 from mdpdice.solving.average import PlanOfAverage
-from mdpdice.solving.interruption import Interrupts
 from mdpdice.solving.lattice_route import certified, compile_for, layers_of
 from mdpdice.solving.pipeline import FlatPlan
 from mdpdice.solving.problem import Problem, prepare
@@ -122,9 +121,9 @@ class SavedAnswer:
         values, policy = self.members["values"], self.members["policy"]
         if values.ndim == 1 or network.horizon is not None:
             return NodeValues(network, values, lowers, uppers, policy, exact)
-        told: dict[str, Any] = {"gain": values[1], "bias": values[2], "keeping": policy[1]}
-        costs = self.members.get("costs", np.zeros(network.n_edges))
-        return Averages(network, values[0], lowers, uppers, policy[0], exact, **told, costs=lambda: costs)
+        proof: dict[str, Any] = {"gain": values[1], "bias": values[2], "keeping": policy[1]}
+        proof["reward"] = self.members.get("costs", np.zeros(network.n_edges))
+        return Averages(network, values[0], lowers, uppers, policy[0], exact, **proof)
 
     def unproved(self) -> str:
         """Why the answer is not proved, without `prove`."""
@@ -172,7 +171,7 @@ def load_flat(read: SavedAnswer, problem: Problem, epsilon: float, *, prove: boo
     table = read.table(net, -nothing, nothing)
     if not prove:
         return Solution(table, Status.UNCERTIFIED, made, reason=read.unproved())
-    details: dict[str, Any] = {"stopped": True} if claimed is Status.PARTIAL else {}
+    details = {"stopped": True} if claimed is Status.PARTIAL else {}
 
     def again(one: Problem) -> FlatPlan:
         lowered, below, before = table.values, table.choice, net
@@ -183,11 +182,11 @@ def load_flat(read: SavedAnswer, problem: Problem, epsilon: float, *, prove: boo
         # Its name is that of an object, not of a class, which is all that the protocol objects to.
         return FlatPlan(one, cast("Solver", stored))
 
-    run, way, value = Run(), again(problem), table.values
+    way, value = again(problem), table.values
     if isinstance(table, Averages):
         way = PlanOfAverage(problem, way.solver, again, known=table)
     try:
-        found = way.solve(run, epsilon, Interrupts(run.cancel))
+        found = way.solve(Run(), epsilon)
     except PluginError as error:
         raise file.corrupt("answer", error.message) from error
     proved = found.nodes

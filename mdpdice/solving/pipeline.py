@@ -265,16 +265,14 @@ def _flat_plan(
 ) -> FlatPlan | PlanOfAverage:
     __tracebackhide__ = True
     problem = prepare(game, objective, horizon=horizon, run=run, max_states=max_states, lattice=lattice)
-    return plan_of(problem, solver, _extra(run))
+    return plan_of(problem, solver, *_extra(run))
 
 
-def plan_of(
-    problem: Problem, solver: str | Solver = "auto", extra: frozenset[Feature] = frozenset()
-) -> FlatPlan | PlanOfAverage:
+def plan_of(problem: Problem, solver: str | Solver = "auto", *extra: Feature) -> FlatPlan | PlanOfAverage:
     """Choose how a prepared problem is solved, by a solver that has the `extra` features too."""
     surely = solver == "auto"
     if not problem.averaged:
-        return FlatPlan(problem, choose(problem, solver, extra), surely)
+        return FlatPlan(problem, choose(problem, solver, frozenset(extra)), surely)
     first = choose(problem, "value-iteration" if surely else solver)
     return PlanOfAverage(problem, first, lambda one: FlatPlan(one, choose(one, solver), surely), surely)
 
@@ -290,13 +288,14 @@ class FlatPlan:
     solver: Solver
     surely: bool = False
 
-    def solve(self, run: Run, epsilon: float, interrupts: Interrupts) -> Solution:
+    def solve(self, run: Run, epsilon: float, interrupts: Interrupts | None = None) -> Solution:
         """Run the solver and certify its answer."""
         if is_large(self.problem.canonical):
             # Digits beyond those that were asked for are welcome where they cost nothing, so not here: the
             # margin is for bounds of the certificate that are wider than those of the solver.
             run = attrs.evolve(run, tolerance=epsilon / 16)
-        return (_solve_surely if self.surely else _solve_kept)(self.problem, self.solver, run, epsilon, interrupts)
+        way, watch = _solve_surely if self.surely else _solve_kept, interrupts or Interrupts(run.cancel)
+        return way(self.problem, self.solver, run, epsilon, watch)
 
 
 @attrs.frozen

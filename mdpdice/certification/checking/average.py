@@ -20,8 +20,6 @@ import numpy as np
 from mdpdice.certification.checking.kernels.average import look_ahead, look_over
 from mdpdice.networks.network import Bools, Floats, Ints, Network
 
-WRONG = ("play does not stay in the components", "some play may never be counted again")
-
 
 def verify(network: Network, counted: Bools, component: Ints, rank: Ints, policy: Ints, claims: Any) -> str:
     """Verify the most that plays which stay in a component can have on average, and the least that a policy has there.
@@ -30,8 +28,8 @@ def verify(network: Network, counted: Bools, component: Ints, rank: Ints, policy
     Return "" if they hold, else what does not.
     """
     rows = network.kind, network.indptr.view(np.uint64), network.dst.view(np.uint64)
-    if wrong := look_over(*rows, component, counted, rank, policy):
-        return WRONG[wrong - 1]
+    if not look_over(*rows, component, counted, rank, policy):
+        return "play does not stay in the components, or may never be counted again"
     member = component >= 0
     for (gain, bias), sign in zip(claims, (1.0, -1.0), strict=True):
         if not (np.isfinite(gain).all() and np.isfinite(bias).all()):

@@ -128,16 +128,13 @@ def sweep_averages(
         gain[:] = 0.0
         for i in visited:
             gain[place[i]] += share[place[i]] * (moved[i] - bias[i])
-        longest, excess = 0.0, 0.0
+        longest = 0.0
         for i in visited:
             moved[i] -= bias[i] + gain[place[i]]
-            longest = max(longest, abs(moved[i]))
-            excess = max(excess, abs(moved[i]) - tolerance * max(1.0, abs(gain[place[i]])))
-        if excess <= 0.0:
+            longest = max(longest, abs(moved[i]) / max(1.0, abs(gain[place[i]])))
+        if longest <= tolerance:
             return True
-        if longest > 0.9 * pace[1]:
-            pace[0] = 0.75
-        pace[1] = longest
+        pace[0], pace[1] = 0.75 if longest > 0.9 * pace[1] else pace[0], longest
         for i in visited:
             bias[i] += pace[0] * moved[i]
     return False

@@ -115,7 +115,7 @@ def test_the_checker_is_right(name):
 
 
 MUTATIONS: dict[str, tuple[str, str, str]] = {
-    "graph unchecked": ("if wrong :=", "if False and", "never counted again"),
+    "graph unchecked": ("if not look_over(", "if None is look_over(", "never counted again"),
     "always counted": (
         "np.where(counted, sign * gain[component], 0.0)",
         "sign * gain[component]",
@@ -127,11 +127,11 @@ MUTATIONS: dict[str, tuple[str, str, str]] = {
 
 # Of the compiled loops, which run in plain Python here.
 LOOPS: dict[str, tuple[str, str, str]] = {
-    "policies may leave": ("stays = stays or chance or np.uint64(policy[node]) == e", "stays = True", "policy leaves"),
-    "no place needed": ("if component[node] >= 0 and not stays:", "if False:", "policy leaves"),
-    "chance may leave": ("elif chance and component[node] >= 0:", "elif False:", "chance leaves"),
+    "policies may leave": ("(inside and (chance or np.uint64(policy[node]) == e))", "True", "policy leaves"),
+    "policies may stay elsewhere": ("(inside and (chance or", "(True and (chance or", "policy leaves"),
+    "chance may leave": ("if chance and not inside and", "if False and", "chance leaves"),
     "options leave": ("if component[dst[e]] != component[node]:", "if component[node] < 0:", "left"),
-    "ranks skipped": ("not (counted[node] or (some if chance else every))", "False", "never counted again"),
+    "ranks skipped": (" or not (component[node] < 0 or", " or not (True or", "never counted again"),
     "one option is enough": ("(some if chance else every)", "some", "never counted again"),
     "ranks need not fall": ("rank[dst[e]] < rank[node]", "rank[dst[e]] <= rank[node]", "never counted again"),
     "nothing comes": ("nearer = counted[dst[e]] or ", "nearer = ", "not counted every time"),

@@ -11,24 +11,21 @@ from mdpdice.compilation import njit
 
 @njit
 def look_over(kind, indptr, dst, component, counted, rank, policy):
-    """Return 1 where play does not stay in a component, 2 where it may never be counted again, else 0."""
+    """Whether play stays in the components, and comes to a counted node again and again."""
     one = np.uint64(1)
     for i in range(len(kind)):
         node = np.uint64(i)
-        chance, stays, some, every = kind[node] == CHANCE, False, False, True
+        chance, stays, some, every = kind[node] == CHANCE, component[node] < 0, False, True
         for e in range(indptr[node], indptr[node + one]):
             inside = component[dst[e]] == component[node]
             nearer = counted[dst[e]] or rank[dst[e]] < rank[node]
-            if inside:
-                stays = stays or chance or np.uint64(policy[node]) == e
-                some, every = some or nearer, every and nearer
-            elif chance and component[node] >= 0:
-                return 1
-        if component[node] >= 0 and not stays:
-            return 1
-        if component[node] >= 0 and not (counted[node] or (some if chance else every)):
-            return 2
-    return 0
+            stays = stays or (inside and (chance or np.uint64(policy[node]) == e))
+            some, every = some or nearer, every and (nearer or not inside)
+            if chance and not inside and component[node] >= 0:
+                return False
+        if not stays or not (component[node] < 0 or counted[node] or (some if chance else every)):
+            return False
+    return True
 
 
 @njit
