@@ -41,7 +41,8 @@ def _wait(staying: Any, policy: Ints, check: Callable[[], None]) -> Floats:
     """Return ``w >= 1 + P w`` at nodes where nothing is counted, 0 elsewhere."""
     net, component = staying.network, staying.component
     rows = net.kind, net.indptr.view(np.uint64), net.dst.view(np.uint64), net.weight, np.zeros(net.n_edges)
-    wait, between = staying.rank.astype(np.float64), ~staying.counted & (component >= 0)
+    wait: Floats = staying.rank.astype(np.float64)
+    between = ~staying.counted & (component >= 0)
     for _ in range(WAITS):
         check()
         more = np.full(net.n_nodes, -np.inf)

@@ -25,7 +25,7 @@ from mdpdice.numerics.operator import bellman, unsigned
 from mdpdice.numerics.rational import solve_exactly
 from mdpdice.objectives.reductions import towards
 
-SWEEPS, AT_ONCE = 300, 10
+SWEEPS, AT_ONCE = 300, 5
 """Sweeps after which it is left to policies to come closer to a bias, and between two looks at the clock."""
 DISCOUNT = Fraction(9, 10)
 """Discount, per edge, of what is gained on a gain."""
@@ -67,13 +67,14 @@ class Staying:
             raise UnsupportedError(msg, state=whole.describe(int(np.argmax(rank < 0))))
         return cls(network, edge, component, counted, between, rank, int(component.max(initial=-1)) + 1)
 
-    def rewards(self, gain: Any, bias: Any) -> Any:
-        """Return what every edge is worth beyond a gain, as floats, or as fractions where they are such."""
-        net, rewards = self.network, self.network.reward
+    def rewards(self, gain: Any, bias: Any, edges: Any = slice(None)) -> Any:
+        """Return what edges are worth beyond a gain, as floats, or as fractions where they are such."""
+        net, source, rewards = self.network, self.network.source[edges], self.network.reward[edges]
         if bias.dtype == object:
-            rewards = np.array([*map(net.exact_reward, range(net.n_edges)), None], dtype=object)[:-1]
-        moved = rewards + bias[net.dst] - bias[net.source]
-        return moved - np.where(net.step, np.append(gain, 0)[self.component][net.source], 0)
+            numbers = np.arange(net.n_edges)[edges].tolist()
+            rewards = np.array([*map(net.exact_reward, numbers), None], dtype=object)[:-1]
+        moved = rewards + bias[net.dst[edges]] - bias[source]
+        return moved - np.where(net.step[edges], np.append(gain, 0)[self.component][source], 0)
 
     def discounted(self, gain: Any, bias: Any) -> Network:
         """Return the problem that is worth 0 everywhere if nothing can be gained on a gain."""

@@ -80,14 +80,14 @@ class PlanOfAverage:
             error.partial = None  # which answers another question
             raise
         table, network, cost = found.nodes, found.network, np.zeros(found.n_edges)
-        details = {**found.details, "called": frozenset({*called, *found.details.get("called", ())})}
+        details = {**found.details, "called": called.union(found.details.get("called", ()))}
         if not staying.component.any():
             # Where every state has one average, an action is worth it less what it costs once.
             sign = int(np.prod([lowering.scale for lowering in self.problem.lowerings]))
             bias = sign * (gains.bias[network.state_node] - gains.bias[network.start])
             details["bias"] = bias if gains.bias.dtype == object else bias.astype(np.float64)
-            beyond = np.where(network.decides[network.source], staying.rewards(gains.gain, gains.bias), 0)
-            cost += sign * beyond.astype(np.float64)
+            edges = np.flatnonzero(network.decides[network.source])
+            cost[edges] = sign * staying.rewards(gains.gain, gains.bias, edges)
             cost[keeping[network.decides]] = 0
         gain = np.append(gains.gain, 0)[staying.component].astype(np.float64)
         proof: dict[str, Any] = {"gain": gain, "bias": gains.bias, "keeping": keeping, "reward": cost}
@@ -102,9 +102,9 @@ class PlanOfAverage:
         made = attrs.evolve(found.provenance, seconds=time.perf_counter() - started, **told)
         return attrs.evolve(found, table=table, provenance=made, width=width, status=status, reason=reason)
 
-    def _gains(self, staying: Staying, run: Run, epsilon: float, watch: Interrupts | None) -> tuple[Gains, set[str]]:
+    def _gains(self, staying: Staying, run: Run, epsilon: float, watch: Interrupts | None) -> tuple[Gains, Any]:
         """Return the gains, and who was asked for them."""
-        n, most, called = staying.network.n_nodes, np.full(staying.count, np.inf), set()
+        n, most, called = staying.network.n_nodes, np.full(staying.count, np.inf), frozenset()
         if self.known is not None and staying.count:
             policy, first = np.searchsorted(staying.edge, self.known.keeping), np.unique(staying.component, True)[1]
             return _proved(staying, policy, self.known.gain[first[-staying.count :]], self.known.bias, run), called
@@ -116,7 +116,7 @@ class PlanOfAverage:
             network = staying.discounted(found.gain, found.bias)
             plan = self.settle(attrs.evolve(self.problem, network=network, lowerings=(), sense="max", averaged=False))
             asked = attrs.evolve(plan, surely=False).solve(run, epsilon, watch)
-            ahead, called = asked.nodes, called | asked.details.get("called", set())
+            ahead, called = asked.nodes, called.union(asked.details.get("called", ()))
             policy = np.where((ahead.values > run.tolerance) | (found.policy < 0), ahead.choice, found.policy)
             found = _proved(staying, *staying.evaluate(policy, found.bias), run)
             waited, least = 0 if found.width < least / 2 else waited + 1, min(least, found.width)
@@ -136,9 +136,10 @@ class PlanOfAverage:
         bare = attrs.evolve(whole, reward=np.zeros(whole.n_edges), exact_rewards={})
         merge = partial(collapse_idle, worth=gains.gain.tolist(), keeping=keeping, component=staying.component)
         steps = *problem.lowerings, Lowering(bare), *chain(bare, [merge])
-        found = self.settle(attrs.evolve(problem, lowerings=steps, averaged=False)).solve(run, epsilon / 2, watch)
+        coming = self.settle(attrs.evolve(problem, lowerings=steps, averaged=False))
+        found: Solution = coming.solve(run, epsilon / 2, watch)
         if exact or not staying.count:
-            return found  # type: ignore[no-any-return]
+            return found
         table, room = found.nodes, float(np.maximum(gains.upper - gains.gain, gains.gain - gains.lower).max())
         lowers, uppers = np.nextafter(table.lowers - room, -np.inf), np.nextafter(table.uppers + room, np.inf)
         return attrs.evolve(found, table=attrs.evolve(table, lowers=lowers, uppers=uppers, exact=None))

@@ -182,9 +182,8 @@ def load_flat(read: SavedAnswer, problem: Problem, epsilon: float, *, prove: boo
         # Its name is that of an object, not of a class, which is all that the protocol objects to.
         return FlatPlan(one, cast("Solver", stored))
 
-    way, value = again(problem), table.values
-    if isinstance(table, Averages):
-        way = PlanOfAverage(problem, way.solver, again, known=table)
+    first, value = again(problem), table.values
+    way = PlanOfAverage(problem, first.solver, again, known=table) if isinstance(table, Averages) else first
     try:
         found = way.solve(Run(), epsilon)
     except PluginError as error:

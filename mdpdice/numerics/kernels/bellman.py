@@ -112,7 +112,7 @@ def backup_stages(
         backup(rows, chance, values[k], values[k], policies[k])
 
 
-@njit
+@brief
 def sweep_averages(
     rows: Rows, between: Ints, visited: Ints, place: Ints, share: Floats, tolerance: float, limit: int, bias: Floats,
     moved: Floats, gain: Floats, pace: Floats, policy: Ints,

@@ -6,10 +6,10 @@ from __future__ import annotations
 import numpy as np
 
 from mdpdice.certification.checking.kernels.large import CHANCE, ULP, tiny
-from mdpdice.compilation import njit
+from mdpdice.compilation import brief
 
 
-@njit
+@brief
 def look_over(kind, indptr, dst, component, counted, rank, policy):
     """Whether play stays in the components, and comes to a counted node again and again."""
     one = np.uint64(1)
@@ -28,7 +28,7 @@ def look_over(kind, indptr, dst, component, counted, rank, policy):
     return True
 
 
-@njit
+@brief
 def look_ahead(kind, indptr, dst, weight, reward, component, policy, bias, sign, result):
     """Write at least what ``sign`` times ``r + P h - h`` is, for the best of some edges of a node, into `result`.
 
