@@ -535,8 +535,6 @@ class AverageReward(Objective):
         must visit them again and again.
     """
 
-    searched: ClassVar[bool] = True  # it is made of many answers, which are not kept
-
     sense: Sense | None = attrs.field(default=None, converter=optional_sense)
     per: States | None = attrs.field(default=None, validator=attrs.validators.optional(_states))
 
@@ -544,18 +542,16 @@ class AverageReward(Objective):
         return "average" if self.per is None else f"average:{_listed(self.per)}"
 
     def apply(self, network: Network) -> Network:
-        """Refuse, since an average is not the total of a network."""
-        raise UnsupportedError(f"{self} is found by solve() alone; call it with each solver to compare", value=self)
-
-    def counted(self, network: Network) -> Bools:
-        """Nodes whose visits are counted."""
-        usual = network.decides if network.decides.any() else network.node_state >= 0
-        return usual if self.per is None else _marked(network, self.per)
-
-    def for_the_maximiser(self, network: Network) -> list[Step]:
-        """Return what makes the only player a maximiser; a discount is not heeded."""
+        """Return the network whose steps are counted visits; a discount is not heeded."""
         refuse_pass_to(network, self)
         if network.two_player or network.horizon is not None:
             msg = "AverageReward knows one player and plays without a horizon; use Total, or fix one by a policy"
             raise UnsupportedError(msg, value=self)
-        return _for_the_maximiser(network, self.wanted(network))
+        usual = network.decides if network.decides.any() else network.node_state >= 0
+        counted = usual if self.per is None else _marked(network, self.per)
+        nothing: dict[str, Any] = {"payoff": np.zeros(network.n_nodes), "exact_payoffs": {}, "total": 0, "discount": 1}
+        return attrs.evolve(network, step=counted[network.source], sense=self.wanted(network), **nothing)
+
+    def lower(self, applied: Network, check: Callable[[], None] = lambda: None) -> list[Lowering]:
+        """Make the only player a maximiser; the rest is no total (`mdpdice.solving.average`)."""
+        return reductions.chain(applied, _for_the_maximiser(applied, self.wanted(applied)), check)
