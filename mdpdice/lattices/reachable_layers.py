@@ -13,6 +13,7 @@ sides of a race swap their scores, the two orders of the same two scores are a p
 from __future__ import annotations
 
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import nullcontext
 from functools import cached_property
 from typing import Any
 
@@ -260,7 +261,7 @@ class _Spread:
         ranks = self.ranks
         order = np.argsort(ranks.layer, kind="stable")
         starts = np.searchsorted(ranks.layer[order], np.arange(int(ranks.layer.max()) + 2))
-        file = None if self.progress.team.size > 1 else self.progress.checkpoint
+        file = self.progress.checkpoint
         layers, begin = self._resumed(len(starts) - 1)
         with workers() as pool:
             for number in range(begin, len(starts) - 1):
@@ -272,24 +273,32 @@ class _Spread:
                     return None
                 if len(layer.points):
                     layers.append(layer)
-                states, edges = self.counts.tolist()
+                due = file is not None and bool(layers) and file.due(1.0)
+                states, edges, self.itself, self.back, due = self._summed(due)
+                if self.itself or self.back:
+                    return None
                 self.progress.tell("explore", layers=number + 1, of=len(starts) - 1, states=states, edges=edges)
-                if file is not None and layers and file.due(1.0):
-                    file.put(self.series, self._state(layers, number + 1))
-        numbers = np.zeros((self.team.size, 4))
-        numbers[self.team.rank] = *self.counts, self.itself, self.back
-        states, edges, self.itself, self.back = self.team.joined(numbers).sum(axis=0).astype(int).tolist()
-        if self.itself or self.back:
-            return None
+                if due:
+                    self.team.merge(self.reached, order[starts[number + 1] :])
+                if due and file is not None:
+                    file.put(self.series, self._state(layers, number + 1, (states, edges)))
+        states, edges, *_ = self._summed()
         return Layers(self.program, ranks, tuple(layers), self.reached, states, edges, self.tables, self.kept)
 
-    def _state(self, layers: list[Layer], done: int) -> dict[str, NDArray[Any]]:
-        """Return what is kept in a checkpoint."""
+    def _summed(self, due: bool = False) -> list[int]:
+        """Return what all processes counted and met, once they have come here."""
+        numbers = np.zeros((self.team.size, 5))
+        numbers[self.team.rank] = *self.counts, self.itself, self.back, due
+        found: list[int] = self.team.joined(numbers).sum(axis=0).astype(int).tolist()
+        return found
+
+    def _state(self, layers: list[Layer], done: int, counts: tuple[int, int]) -> dict[str, NDArray[Any]]:
+        """Return what is kept in a checkpoint; another process may already be marking what comes later."""
         none: list[Ints] = [np.zeros(0, dtype=np.int64)]
         points = np.concatenate(none + [layer.points for layer in layers])
         return {
             "done": np.array([done]),
-            "counts": self.counts,
+            "counts": np.array(counts),
             "reached": np.packbits(self.reached),
             "length": np.array([len(layer.points) for layer in layers], dtype=np.int64),
             "cyclic": np.array([layer.part is not None for layer in layers], dtype=np.bool_),
@@ -299,11 +308,11 @@ class _Spread:
 
     def _resumed(self, count: int) -> tuple[list[Layer], int]:
         """Layers that an earlier solve found, and how many it looked at; marks may be wrong, nothing else."""
-        file, size = self.progress.checkpoint, self.lattice.size
-        state = None if file is None or self.progress.team.size > 1 else file.state(self.series)
-        if file is None or state is None:
+        file, team, size = self.progress.checkpoint, self.progress.team, self.lattice.size
+        state = team.handed(lambda: None if file is None else file.state(self.series))
+        if state is None:
             return [], 0
-        with file.last(self.series).part(self.series):
+        with team.together(), nullcontext() if file is None else file.last(self.series).part(self.series):
             done, points, length = int(state["done"][0]), state["points"].astype(np.int64), state["length"]
             cuts = np.cumsum(length)
             inside = (length > 0).all() and (length <= len(points)).all() and cuts[-1] == len(points)
@@ -316,7 +325,8 @@ class _Spread:
             if not (inside and (np.diff(at) > 0).all()):
                 raise ValueError("its points are not those of its layers")
             marks = np.unpackbits(state["reached"], count=self.reached.size).view(np.bool_)
-            self.counts[:], self.reached[:] = state["counts"], marks.reshape(self.reached.shape)
+            self.counts[:] = state["counts"] if self.team.rank == 0 else 0
+            self.reached[:] = marks.reshape(self.reached.shape)
             pieces = np.split(points, cuts[:-1]), np.split(part, cuts[:-1]), state["cyclic"]
             layers = [
                 Layer(n, own, parts if itself else None)
