@@ -35,7 +35,7 @@ from mdpdice.numerics.threads import in_parallel, threads, workers
 SLAB_BYTES = 8 << 20
 """Size of the tables for one piece of a layer."""
 KEPT_SHARE = 4
-"""One part in `KEPT_SHARE` of the available memory may hold tables that are needed again."""
+"""One part in `KEPT_SHARE` of the memory that is left may hold tables that are needed again."""
 AHEAD_UP_TO_POINTS = 1 << 16
 """Points of a layer whose tables are made while the layer before is looked at."""
 LAYERS_FROM_EDGES = 400
@@ -159,23 +159,24 @@ def find_large_layers(lattice: Lattice, run: Run, *, max_bytes: int | None = Non
 
 def _find(lattice: Lattice, run: Run, limit: int, least: int = 0) -> Layers | None:
     program = compile_program(lattice)
-    _check_memory(program, limit, run)
+    spare = max(0, available_bytes() - _check_memory(program, limit, run)) // KEPT_SHARE // run.team.local
     ranks = rank_points(lattice)
     if lattice.n_edges * lattice.size < least * (int(ranks.layer.max()) + 1):
         return None
-    spread = _Spread(program, ranks, run, "found")
+    spread = _Spread(program, ranks, run, "found", spare)
     found = spread.run()
     if spread.itself:
         # Every process looks at all points then: the parts of a layer depend on the order in which they are found.
-        found = _Spread(program, attrs.evolve(ranks, strict=False), run, "found").run()
+        found = _Spread(program, attrs.evolve(ranks, strict=False), run, "found", spare).run()
     if found is None:
         # What was inferred from a sample does not hold everywhere, so nothing is inferred.
-        found = _Spread(program, rank_points(lattice, infer=False), run, "again").run()
+        found = _Spread(program, rank_points(lattice, infer=False), run, "again", spare).run()
         assert found is not None
     return found
 
 
-def _check_memory(program: Program, limit: int, run: Run) -> None:
+def _check_memory(program: Program, limit: int, run: Run) -> int:
+    """Return the bytes that all processes of this machine need, if they may be used."""
     size, entries, width = program.lattice.size, len(program.entries), program.lattice.point_type.itemsize
     on_disk = run.checkpoint is not None or run.team.folder is not None
     # Layer, order in it and place of every point, with room to sort; per entry a mark and two for the check; a value.
@@ -188,12 +189,13 @@ def _check_memory(program: Program, limit: int, run: Run) -> None:
             "points, solve game.unrolled(); with a checkpoint in a folder values lie there, and less memory is taken"
         )
         raise StateLimitError(msg, explored=0, frontier=[], value=needed, limit=limit)
+    return needed
 
 
 class _Spread:
-    """Marks what can be reached, layer by layer; `series` is what this is called in a checkpoint."""
+    """Marks what can be reached; `series` is the name in a checkpoint, and kept tables have `spare` bytes at most."""
 
-    def __init__(self, program: Program, ranks: Ranks, run: Run, series: str) -> None:
+    def __init__(self, program: Program, ranks: Ranks, run: Run, series: str, spare: int) -> None:
         self.program = program
         self.lattice = lattice = program.lattice
         self.ranks = ranks
@@ -206,7 +208,7 @@ class _Spread:
         self.reached[0, lattice.start_point] = True
         self.place = np.full(lattice.size, -1, dtype=lattice.point_type)
         self.counts = np.zeros(2, dtype=np.int64)
-        self.spare = available_bytes() // KEPT_SHARE // run.team.local
+        self.spare = spare
         self.kept: dict[tuple[int, int], Tables] = {}
         self.ahead: Future[tuple[Ints, Tables]] | None = None
 
