@@ -92,7 +92,7 @@ class Alone(contextlib.AbstractContextManager["Alone"]):
         return np.zeros(shape, dtype=np.bool_)
 
     def merge(self, marks: NDArray[np.bool_], points: NDArray[np.int64]) -> None:
-        """Mark at some points what any process has marked there before it came here."""
+        """Mark at some points what any process had marked there when all last met."""
 
     def share(self, length: int, turn: int = 0) -> tuple[int, int, NDArray[np.int16]]:
         """Return from where to where this process takes points of a layer, and which process takes every point."""
@@ -105,7 +105,7 @@ class Alone(contextlib.AbstractContextManager["Alone"]):
     def exchange(self, values: NDArray[np.float64], points: NDArray[np.int64], owner: NDArray[np.int16]) -> None:
         """Give each other the values of a layer; `owner` tells who solved which point."""
 
-    def handed(self, make: Callable[[], NDArray[np.float64] | None]) -> NDArray[np.float64] | None:
+    def handed(self, make: Callable[[], Mapping[str, NDArray[Any]] | None]) -> Mapping[str, NDArray[Any]] | None:
         """Return what `make` gives the first process, to all of them."""
         return make()
 

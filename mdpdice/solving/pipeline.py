@@ -321,7 +321,7 @@ class LatticePlan:
                     return found
             except NotConvergedError as error:
                 found = error
-            resumed = run.team.handed(lambda: None if file is None or not file.resumed else np.zeros(0))
+            resumed = run.team.handed(lambda: None if file is None or not file.resumed else {})
             if resumed is None:
                 break
             # Numbers that were not true may have led astray.
