@@ -55,7 +55,7 @@ def strategy_map(room: Room, turn: Turn) -> dict[str, Any] | None:
     for part in look.table(core, turn.seen):
         if isinstance(part, Score) and isinstance(part.value, Expr) and part.value.op == "counter":
             values = axes[name := part.value.args[0]]
-            label = part.label or ("your score" if part.of == "mover" else "the other score")
+            label = part.label or ("your score" if part.of == "mover" else "their score")
             scores.append({"label": label, "values": list(values[:: -(-len(values) // MAPPED)]), "name": name})
     if room.found is None or len(scores) < 2 or room.case.game.canonical(turn.state) != turn.state:
         return None
