@@ -227,8 +227,7 @@ class Table:
     def chart(self) -> list[dict[str, Any]] | None:
         """Return the strategy as short tables, where the look of the game has some, or as a map; null if unknown."""
         turn, room = self.match.waiting.turn, self.match.room
-        drawn = turn and strategy_map(room, turn)
-        return charts(room.tables()) or (drawn and [drawn]) or None
+        return charts(room.tables()) or (turn and strategy_map(room, turn)) or None
 
 
 def charts(tables: Sequence[Any]) -> list[dict[str, Any]]:

@@ -69,7 +69,8 @@ class FileEngine {
     const [rounds, most] = [asked.rounds ?? 1, this.two ? 2 : MOST_SEATS];
     if (!seats.length || seats.length > most) throw new Error(`Up to ${most} play this game.`);
     if (!seats.every((name) => this.rules.includes(name))) throw new Error("This page does not know who that is.");
-    if (!Number.isInteger(rounds) || rounds < 1 || rounds > MOST_ROUNDS) throw new Error(`1 to ${MOST_ROUNDS} rounds.`);
+    const many = Number.isInteger(rounds) && rounds > 0 && rounds <= MOST_ROUNDS;
+    if (!many) throw new Error(`Rounds: 1 to ${MOST_ROUNDS}.`);
     const seed = asked.seed ?? Math.floor(Math.random() * 1e6);
     this.asked = { ...this.asked, ...asked, seats, seed };
     this.chance = new Chance32(seed);
@@ -351,8 +352,7 @@ class FileEngine {
     return worths.length ? Object.fromEntries(worths) : null;
   }
 
-  /** The strategy as tables, or as a map of the decisions over two counters, which is drawn when it is `open`.
-   * @param {boolean} [open] */
+  /** The strategy as tables, or as a map over two counters, which is drawn if it is `open`. @param {boolean} [open] */
   async chart(open = true) {
     const { play, data, model } = this;
     if (data.charts.length) return data.charts;

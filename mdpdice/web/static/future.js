@@ -29,9 +29,9 @@ export class Future {
   /** The totals behind some nodes; null where that would take long. @param {number[]} nodes @param {Position} at */
   behind(nodes, at) {
     this.left = STEPS;
-    return nodes.map((node) => {
+    return (this.small ? nodes : []).map((node) => {
       const all = /** @type {Totals} */ (new Map());
-      return this.small && this.add(all, node, at, 0, 1) ? all : null;
+      return this.add(all, node, at, 0, 1) ? all : null;
     });
   }
 

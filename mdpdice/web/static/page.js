@@ -109,6 +109,7 @@ export class Page {
     } catch (error) {
       if (moves === this.moves) throw error; // else the match went on before the answer came
     }
+    if (byId("about").hidden) await this.drawAbout(); // of what was solved just now
     if (this.busy) return;
     this.draw();
     await this.drawBeside();
@@ -294,8 +295,7 @@ export async function show(engine) {
   const press = { stop: () => engine.cancel?.(), fresh: () => page.fresh(), undo: () => page.leave("undo"),
     download: () => page.download() };
   for (const [id, does] of Object.entries(press)) byId(id).addEventListener("click", does);
-  const wanted = (/** @type {Event} */ event) => /** @type {HTMLInputElement} */ (event.target).value;
-  byId("advice").addEventListener("change", (event) => page.advise(wanted(event)));
+  byId("advice").addEventListener("change", ({ target }) => page.advise(/** @type {any} */ (target).value));
   for (const id of ["strategy", "ahead"]) byId(id).addEventListener("toggle", () => page.careful(() => page.ask()));
   listenToKeys(page);
   await page.open();
