@@ -20,13 +20,12 @@ from mdpdice.exploration.repeatability import SAMPLE, check_repeatable
 from mdpdice.exploration.to_lattice import compile_lattice
 from mdpdice.exploration.to_network import explore
 from mdpdice.looks import Look, NamedPolicy, look_of
-from mdpdice.looks.text import REMEDY
 from mdpdice.modelling.counters import axes
 from mdpdice.modelling.equality import same_kind
 from mdpdice.modelling.game import Game
 from mdpdice.modelling.sense import sense_of
 from mdpdice.modelling.tables import Table
-from mdpdice.modelling.text import encode
+from mdpdice.modelling.text import REMEDY, encode
 from mdpdice.networks.network import Kind, Network
 from mdpdice.numerics.graph import reachable
 from mdpdice.numerics.regions import can_reach
