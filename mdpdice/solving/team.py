@@ -179,7 +179,8 @@ class Team(Alone):
         packed = io.BytesIO()
         with self.together():
             found = make() if self.rank == 0 else None
-            np.savez(packed, **(found or {}))
+            arrays: dict[str, Any] = {**(found or {})}
+            np.savez(packed, **arrays)
         sent = self._sent(self._comm, None if found is None else packed.getvalue())
         return None if sent is None else dict(np.load(io.BytesIO(sent)))
 
