@@ -495,3 +495,17 @@ def test_a_saved_policy_can_be_played_whatever_was_kept(run, monkeypatch, tmp_pa
     to = ("--to", tmp_path / "policy.svg", "--kind", "policy", "--x", "turn", "--y", "mine", "--where", "theirs=5")
     for command in (("evaluate", *RACE), ("plot", *RACE, *to)):
         assert run(*command, "--policy", tmp_path / "best.npz").exit_code == 0
+
+
+def test_averages_are_kept(asked, solves, answers):
+    """The second command finds them, with what an action costs once; --prove proves them again."""
+    average = ("advise", "pig-turn", "17", "--repeated", "--objective", "average:0")
+    first, second, proved = asked(*average), asked(*average), asked(*average, "--prove")
+    assert [one.pop("proof") for one in (first, second, proved)] == ["this run", "cached", "this run"]
+    assert first == second
+    assert len(solves) == 1
+    assert [one["value"] for one in (first, proved)] == [pytest.approx(8.141794893727)] * 2
+    assert [action["value"] for action in proved["actions"]] == [action["value"] for action in first["actions"]]
+    asked("advise", "pig-turn", "17", "--repeated", "--objective", "average")
+    assert len(solves) == 2
+    assert len(files(answers)) == 2
