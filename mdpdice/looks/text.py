@@ -28,17 +28,12 @@ from fractions import Fraction
 from typing import Any, cast
 
 from mdpdice.errors import UnknownStateError
-from mdpdice.modelling.text import hints_of, init_fields, init_names, shorten
+from mdpdice.modelling.text import REMEDY, hints_of, init_fields, init_names, shorten
 
 _WORDS = {"yes": True, "no": False, "none": None, "true": True, "false": False, "null": None}
 _FLOATS = ("inf", "nan", "infinity")
 _BARE = re.compile(r"[A-Za-z][\w'-]*")
 _NUMBER = r"[+-]?(?:\d{1,4000}/0*[1-9]\d{0,4000}|\d+\.\d*(?:[eE][+-]?\d+)?|\d+[eE][+-]?\d+|\d+|inf|nan)(?![\w.])"
-REMEDY = (
-    "let states be numbers, strings, tuples, enums or frozen attrs classes, or override show_state and read_state of "
-    "the game's Look"
-)
-"""What to do where a state has no text."""
 
 
 def spaced(name: str) -> str:
