@@ -309,6 +309,10 @@ def test_a_page_is_kept(run, page, answers):
     for more in (("--seat", "hold-at:9"), ("--sense", "min"), ("--prove",)):
         assert page(*more)[1], more
     assert not page("--seat", "hold-at:9")[1]
+    file = answers.with_name("same.html")
+    told = [json.loads(run("export", *RACE, "--to", file, "--json", *more).stdout) for more in ((), ("--no-cache",))]
+    assert [one.pop("proof") for one in told] == ["cached", "this run"]
+    assert told[0] == told[1]
     listed = run("cache", "list").output
     assert listed.count("pig-race goal=15: total, max, a page") == 2
     assert run("cache", "clear").exit_code == 0
