@@ -129,6 +129,8 @@ class Team(Alone):
         """Mark at some points what any process had marked there when all last met."""
         if self._machines > 1:
             with self.together():
+                pass
+            with self.together():
                 if self._leads:
                     marks[:, points] = self._gathered(self._leaders, marks[:, points]).any(axis=0)
 
