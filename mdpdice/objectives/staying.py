@@ -26,7 +26,7 @@ from mdpdice.numerics.rational import solve_exactly
 from mdpdice.objectives.reductions import towards
 
 SWEEPS, AT_ONCE = 300, 5
-"""Sweeps after which it is left to policies to come closer to a bias, and between two looks at the clock."""
+"""Sweeps after which it is left to policies to come closer to a bias, and those between two checks of the time."""
 DISCOUNT = Fraction(9, 10)
 """Discount, per edge, of what is gained on a gain."""
 CLOSE = 1e-11

@@ -105,7 +105,7 @@ class PlanOfAverage:
 
     def _gains(self, staying: Staying, run: Run, epsilon: float, watch: Interrupts | None) -> tuple[Gains, Any]:
         """Return the gains, and who was asked for them."""
-        n, most, called = staying.network.n_nodes, np.full(staying.count, np.inf), frozenset()
+        n, most, called = staying.network.n_nodes, np.full(staying.count, np.inf), frozenset[str]()
         if self.known is not None and staying.count:
             keeping, first = self.known.keeping, np.unique(staying.component, return_index=True)[1]
             policy = np.where(keeping < 0, -1, np.searchsorted(staying.edge, keeping))

@@ -325,6 +325,22 @@ def test_an_action_is_worth_the_average_less_what_it_costs_once():
             assert sign * q[found.action(points)] == max(sign * one for one in q.values()) == sign * found.value()
 
 
+def test_a_player_who_minimises_by_the_model():
+    """The sense of an objective turns the kind of a node, and so is the sign of a bias."""
+    choices, _ = some_model(3)
+    owner = [1] * len(choices)
+    for sense, other in (("max", "min"), ("min", "max")):
+        for solver in ("auto", "exact"):
+            one = solve(network_of(choices, []), AverageReward(sense), solver=solver)
+            two = solve(network_of(choices, [], owner=owner), AverageReward(other), solver=solver)
+            assert one.value() == pytest.approx(two.value(), abs=1e-9)
+            for state in one.states:
+                assert one.q(state) == pytest.approx(two.q(state), abs=1e-8)
+            assert list(map(float, one.details["bias"])) == pytest.approx(
+                list(map(float, two.details["bias"])), abs=1e-8
+            )
+
+
 def test_a_discount_is_not_heeded():
     pig = Game.of(start=0, node=endless_pig, discount=0.5)
     assert solve(pig, AverageReward()).value() == pytest.approx(10 / 3)
