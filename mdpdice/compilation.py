@@ -21,6 +21,8 @@ from typing import Any, TypeAlias, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from mdpdice import claims
+
 # What compiled loops are given.  The names tell the type of the elements, for readers: numba infers them, and its
 # scalars follow rules that numpy's types do not describe.
 Floats: TypeAlias = NDArray[Any]  # float64
@@ -66,9 +68,12 @@ class Loop:
     made, begun = 0, 0  # loops of all modules that are imported, and those that had to be compiled
     told: Callable[[int, int], None] | None = None  # whoever wants to hear of the latter
     compiling = False
+    route = ""  # what is being done; another process compiles the loops of it that come last
+    recorded: list[tuple[Loop, tuple[Any, ...]]] | None = None  # calls in plain Python, with the types of arguments
 
     def __init__(self, function: Callable[..., Any], *, plain: bool = False, **options: Any) -> None:
         self.function, self.plain, self.options = function, plain, options
+        self.name = f"{function.__module__}.{function.__name__}"
         functools.update_wrapper(self, function)
         Loop.made += not options.get("inline")
 
@@ -76,6 +81,12 @@ class Loop:
         """Call the machine code, or the function itself."""
         if self.options:  # what is nested, or inlined, is called by plain Python alone
             return self.function(*arguments)
+        if Loop.recorded is not None:
+            import numba
+
+            Loop.recorded.append((self, tuple(map(numba.typeof, arguments))))
+            with np.errstate(all="ignore"):
+                return self.function(*arguments)
         if self.plain and not Loop.compiling:
             Loop.spent += _elements(arguments)
             if Loop.spent <= PLAIN_UP_TO:
@@ -95,11 +106,11 @@ class Loop:
         """Make the function of numba, in the first of all threads that call it."""
         with _MAKING:
             if "compiled" not in self.__dict__:
-                self.__dict__["compiled"] = _dispatcher(self.function, self.options)
+                self.__dict__["compiled"] = _dispatcher(self.function, self.name, self.options)
             return self.__dict__["compiled"]
 
 
-def _dispatcher(function: Callable[..., Any], options: dict[str, Any]) -> Any:
+def _dispatcher(function: Callable[..., Any], name: str, options: dict[str, Any]) -> Any:
     import numba
 
     make = functools.partial(numba.njit, nogil=True, error_model="numpy", no_cfunc_wrapper=True, **options)
@@ -108,13 +119,21 @@ def _dispatcher(function: Callable[..., Any], options: dict[str, Any]) -> Any:
         try:
             file = dispatcher._cache._cache_file  # noqa: SLF001 - there is no other way to say more about a source
             file._source_stamp = (file._source_stamp, stamp(function.__module__))  # noqa: SLF001
-            if Loop.told and "inline" not in options and not file._load_index():  # noqa: SLF001
+            if "inline" not in options and not file._load_index():  # noqa: SLF001
                 Loop.begun += 1
-                Loop.told(Loop.begun, Loop.made)
+                if Loop.told:
+                    Loop.told(Loop.begun, Loop.made)
+                claims.begin(name, Loop.route)
+            file.save = functools.partial(_save, file.save)
         except AttributeError:
             # Code that may be out of date is worse than code that is compiled again.
             dispatcher = make()(function)
     return dispatcher
+
+
+def _save(save: Callable[..., None], *what: Any) -> None:
+    with claims.writing():
+        save(*what)
 
 
 def _elements(some: Any) -> int:
