@@ -9,19 +9,21 @@ module and of all modules with compiled loops that this one imports, directly or
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import functools
 import hashlib
+import os
 import re
+import subprocess
 import sys
 import threading
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeAlias, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
-
-from mdpdice import claims
 
 # What compiled loops are given.  The names tell the type of the elements, for readers: numba infers them, and its
 # scalars follow rules that numpy's types do not describe.
@@ -38,6 +40,10 @@ _IMPORT = re.compile(r"^from (mdpdice[\w.]*) import (\w*)", re.MULTILINE)
 
 PLAIN_UP_TO = 200_000
 """Elements of arrays that loops go through in plain Python, all together, before one is compiled: about 0.1 s."""
+ALONE = "MDPDICE_COMPILE_ALONE"
+"""Environment variable: unless it is empty, there is no second process."""
+SECOND = "mdpdice.cli.small_runs"
+"""The module that is the second process."""
 _MAKING = threading.RLock()
 
 
@@ -68,7 +74,8 @@ class Loop:
     made, begun = 0, 0  # loops of all modules that are imported, and those that had to be compiled
     told: Callable[[int, int], None] | None = None  # whoever wants to hear of the latter
     compiling = False
-    route = ""  # what is being done; another process compiles the loops of it that come last
+    route = ""  # what is being done, if a second process may compile for it
+    second: subprocess.Popen[bytes] | None = None
     recorded: list[tuple[Loop, tuple[Any, ...]]] | None = None  # calls in plain Python, with the types of arguments
 
     def __init__(self, function: Callable[..., Any], *, plain: bool = False, **options: Any) -> None:
@@ -123,17 +130,42 @@ def _dispatcher(function: Callable[..., Any], name: str, options: dict[str, Any]
                 Loop.begun += 1
                 if Loop.told:
                     Loop.told(Loop.begun, Loop.made)
-                claims.begin(name, Loop.route)
-            file.save = functools.partial(_save, file.save)
+                if Loop.recorded is None:
+                    _begin(name)
+                else:  # not the names that the first process gives to other code of the same loop meanwhile
+                    file._data_name_pattern = f"{os.getpid()}.{file._data_name_pattern}"  # noqa: SLF001
         except AttributeError:
             # Code that may be out of date is worse than code that is compiled again.
             dispatcher = make()(function)
     return dispatcher
 
 
-def _save(save: Callable[..., None], *what: Any) -> None:
-    with claims.writing():
-        save(*what)
+def _begin(loop: str) -> None:
+    """Wait while the second process compiles a loop; one that it has not begun it leaves to this process."""
+    if Loop.second is None:
+        Loop.second = _second(loop)
+    elif Loop.second.stdin and Loop.second.stdout:
+        with contextlib.suppress(OSError):  # it has ended
+            Loop.second.stdin.write(f"{loop}\n".encode())
+            Loop.second.stdout.readline()
+
+
+def _second(loop: str) -> subprocess.Popen[bytes] | None:
+    """Start a process that compiles what comes after a loop on the route, if that is of use."""
+    processors = getattr(os, "sched_getaffinity", lambda _: range(os.cpu_count() or 1))(0)
+    python = Path(sys.executable or "").name.startswith("python")  # and not a program that it is a part of
+    if not Loop.route or os.environ.get(ALONE) or len(processors) < 2 or not python:
+        return None
+    path = os.pathsep.join(entry for entry in sys.path if entry)
+    with contextlib.suppress(OSError):
+        process = subprocess.Popen(  # noqa: S603 - this very Python
+            [sys.executable, "-P", "-m", SECOND, Loop.route, loop], bufsize=0, stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env={**os.environ, "PYTHONPATH": path},
+        )  # fmt: skip
+        atexit.register(process.wait)
+        atexit.register(process.kill)  # which comes first
+        return process
+    return None
 
 
 def _elements(some: Any) -> int:

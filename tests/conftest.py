@@ -6,7 +6,7 @@ import itertools
 
 import pytest
 
-from mdpdice import claims
+from mdpdice.compilation import ALONE
 
 _numbers = itertools.count()
 
@@ -22,4 +22,4 @@ def answers(tmp_path_factory, monkeypatch):
 @pytest.fixture(autouse=True)
 def compiled_alone(monkeypatch):
     """No second process compiles; tests about that have one."""
-    monkeypatch.setenv(claims.ALONE, "1")
+    monkeypatch.setenv(ALONE, "1")

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from mdpdice import claims, compilation
+from mdpdice import compilation
 
 PACKAGE = Path(compilation.__file__).parent
 COMPILED = sorted(
@@ -43,8 +43,7 @@ def test_an_edit_where_a_loop_is_taken_from_is_seen(tmp_path: Path) -> None:
     package = tmp_path / "mdpdice"
     package.mkdir()
     (package / "__init__.py").touch()
-    for module in (claims, compilation):
-        shutil.copy(module.__file__, package)
+    shutil.copy(compilation.__file__, package)
     decorated = "from mdpdice.compilation import njit\n\n@njit\n"
     (package / "a.py").write_text(f"K = 10\n{decorated}def one(x):\n    return x + 1\n")
     taken = "from mdpdice import a as loops\nfrom mdpdice.a import K\n"

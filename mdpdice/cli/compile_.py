@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import time
-
 from mdpdice.cli.game_command import Answer, command
 from mdpdice.cli.options import json_option
 from mdpdice.cli.progress_bars import ProgressBars
-from mdpdice.cli.text import aligned
 
 
 @command("compile")
@@ -15,18 +12,15 @@ from mdpdice.cli.text import aligned
 def compile_() -> Answer:
     """Compile what 'solve' and 'crosscheck' need for large games, once for this installation.
 
-    Otherwise a command compiles what it needs when it is first used, which takes up to half a minute.
+    Otherwise a command compiles what it needs when it is first used.
     """
-    from mdpdice.cli import small_runs
+    from mdpdice.cli.small_runs import ROUTES, recorded
     from mdpdice.compilation import Loop
 
-    started = time.monotonic()
     with ProgressBars():
-        calls = small_runs.recorded(*small_runs.ROUTES["compile"])
-        Loop.route = "compile"
+        calls = [call for run in ROUTES["compile"] for call in recorded(run)]
+        Loop.recorded, Loop.route = None, "compile"
         for loop, types in calls:
             loop.compiled.compile(types)
-    names = {loop.name for loop, _ in calls}
-    data = {"loops": len(names), "compiled": Loop.begun > 0, "seconds": time.monotonic() - started}
-    rows = [("loops", f"{len(names)}, {'compiled now' if data['compiled'] else 'all of them compiled before'}")]
-    return Answer(data, [aligned([*rows, ("time", f"{data['seconds']:.1f} s")])])
+    data = {"loops": len({loop.name for loop, _ in calls}), "compiled": Loop.begun > 0}
+    return Answer(data, [f"{data['loops']} loops are compiled{'' if data['compiled'] else ', as they were before'}"])

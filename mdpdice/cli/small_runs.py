@@ -1,90 +1,76 @@
 """Which loops there are on the routes of large games: small ones take them in plain Python, and give the types.
 
-As a program it is the process that compiles beside another one, from the end of its route on (`mdpdice.claims`).
+As a program it is a second process that compiles, from the end of its route on: numba has one lock for all threads.
 """
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
+import threading
 from collections.abc import Callable
 from typing import Any
 
-from mdpdice import Counter, Game, Node, claims, compile_lattice, cross_check, d6, decide, end, go, roll, solve, when
-from mdpdice.certification import residual_bounds
+import mdpdice
+from mdpdice.cli.catalogue import load_game
 from mdpdice.compilation import Loop
-from mdpdice.networks import arrays
-from mdpdice.solvers.policy_iteration import krylov
-from mdpdice.solvers.value_iteration import newton
+
+ROUTES: dict[str, tuple[Callable[[Any, Any], object], ...]] = {
+    # Most large games have no cycles, so a turn comes after a race: what comes last is compiled first.
+    "solve": (
+        lambda turn, race: [mdpdice.solve(mdpdice.compile_lattice(game)) for game in (race, turn)],
+        lambda turn, _: mdpdice.solve(turn),
+    ),
+    "crosscheck": (lambda turn, _: mdpdice.cross_check(turn),),
+}
+ROUTES["compile"] = (*ROUTES["solve"], *ROUTES["crosscheck"], lambda _, race: mdpdice.cross_check(race))
 
 
-class _Climb(Game[str, str]):
-    """Three steps up, or down by one; or else that loses."""
+def recorded(run: Callable[[Any, Any], object]) -> list[tuple[Loop, tuple[Any, ...]]]:
+    """Return the loops that large games need where `run` solves small ones, with the types of their arguments."""
+    import numba  # noqa: F401 - where it is there, networks are made in loops
 
-    total, payoff_range = 1, (0, 1)
-    steps = Counter(range(4), outside="clip")
+    from mdpdice.certification import residual_bounds
+    from mdpdice.networks import arrays
+    from mdpdice.solvers.policy_iteration import krylov
+    from mdpdice.solvers.value_iteration import newton
 
-    def __init__(self, down: bool) -> None:
-        self.down = down
-
-    def start(self) -> str:
-        return "climb"
-
-    def node(self, state: str, /) -> Node[str, str]:
-        def then(face: int) -> Any:
-            if face > 1:
-                return when(self.steps == 3, end(1), go(state, self.steps.add(1)))
-            return go(state, self.steps.add(-1)) if self.down else end(0)
-
-        return decide({"stop": end(0), "on": roll(d6, then)})
+    for module in (arrays, residual_bounds, krylov, newton):
+        for name in vars(module).keys() & {"COMPILE_FROM_EDGES", "RESIDUALS_FROM_EDGES", "FAST_PATH_FROM_EDGES"}:
+            setattr(module, name, 0)
+    Loop.recorded = []
+    run(load_game("farkle")(dice=1, cap=200), load_game("pig-race")(goal=3))
+    return Loop.recorded
 
 
-def _networks() -> None:
-    solve(_Climb(False))
+def main(route: str, first: str) -> None:
+    """Compile the loops of a route, the last ones first, but for those that the first process has begun."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the first process may go on
+    lock, theirs, mine = threading.Lock(), {first}, ""
 
+    def listen() -> None:
+        for line in sys.stdin:
+            with lock:
+                theirs.add(name := line.strip())
+                if name != mine:
+                    os.write(1, b"\n")
+        os._exit(0)  # there is nobody any more
 
-def _lattices() -> None:
-    # Most large games cannot go down: what comes last is compiled first.
-    for down in (True, False):
-        solve(compile_lattice(_Climb(down)))
-
-
-def _crosschecks() -> None:
-    cross_check(_Climb(False))
-
-
-def _all() -> None:
-    _networks()
-    _lattices()
-    for down in (False, True):
-        cross_check(_Climb(down))
-
-
-ROUTES = {"solve": (_networks, _lattices), "crosscheck": (_crosschecks,), "compile": (_all,)}
-
-
-def recorded(run: Callable[[], None]) -> list[tuple[Loop, tuple[Any, ...]]]:
-    """Return the loops that large games need where `run` solves a small one, with the types of their arguments."""
-    import numba  # noqa: F401 - networks are made in loops once it is there
-
-    arrays.COMPILE_FROM_EDGES = residual_bounds.RESIDUALS_FROM_EDGES = 0
-    newton.FAST_PATH_FROM_EDGES = krylov.FAST_PATH_FROM_EDGES = 0
-    Loop.recorded = calls = []
-    run()
-    Loop.recorded = None
-    return calls
-
-
-def main(file: str, route: str, first: str) -> None:
-    """Compile the loops of a route in which one comes first, the last ones first."""
-    claims.join(int(file))
+    threading.Thread(target=listen, daemon=True).start()
+    found = False
     for run in ROUTES[route]:
         calls = recorded(run)
-        if any(loop.name == first for loop, _ in calls):
-            for loop, types in reversed(calls):
-                with claims.claimed(loop.name) as mine:
-                    if mine:
-                        loop.compiled.compile(types)
-            return
+        found = found or any(loop.name == first for loop, _ in calls)
+        for loop, types in reversed(calls) if found else ():
+            with lock:
+                mine = "" if loop.name in theirs else loop.name
+            if mine:
+                loop.compiled.compile(types)
+                with lock:
+                    if mine in theirs:  # they wait
+                        os.write(1, b"\n")
+                    mine = ""
 
 
 if __name__ == "__main__":

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
-from mdpdice.claims import processors as threads
-
-__all__ = ["in_parallel", "threads", "workers"]
-
 R = TypeVar("R")
 T = TypeVar("T")
+
+
+def threads() -> int:
+    """Processors that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def workers() -> ThreadPoolExecutor:

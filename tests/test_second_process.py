@@ -11,46 +11,55 @@ from pathlib import Path
 
 import pytest
 
-from mdpdice import claims
-
-pytest.importorskip("fcntl")
+from mdpdice.compilation import ALONE
 
 SECOND = """
 import os, pathlib, sys, time
-from mdpdice import claims
-claims.join(int(sys.argv[1]))
-with claims.claimed("first") as mine:
-    assert not mine
-with claims.claimed("slow") as mine:
-    assert mine
-    pathlib.Path("process").write_text(str(os.getpid()))
-    while not pathlib.Path("done").exists():
-        time.sleep(0.01)
-pathlib.Path("over").touch()
+from mdpdice.cli import small_runs
+from mdpdice.compilation import Loop
+
+class Slow:
+    def compile(self, types):
+        pathlib.Path("process").write_text(str(os.getpid()))
+        while not pathlib.Path("done").exists():
+            time.sleep(0.01)
+
+def loops(run):
+    found = [Loop(lambda: 0) for _ in range(3)]
+    for loop, name in zip(found, ("first", "other", "slow")):
+        loop.name, loop.__dict__["compiled"] = name, Slow()
+    return [(loop, ()) for loop in found]
+
+small_runs.recorded = loops
+small_runs.main(*sys.argv[1:])
 time.sleep(100)
 """
 FIRST = """
-import os, pathlib, signal, sys, threading, time
-from mdpdice import claims
-claims.SECOND = "second"
-claims.begin("first", "route")
+import os, pathlib, sys, threading, time
+from mdpdice import compilation
+compilation.SECOND = "second"
+compilation.Loop.route = "crosscheck"
+compilation._begin("first")
 if "process" in sys.argv:
     while not pathlib.Path("process").exists():
         time.sleep(0.01)
 def wait():
-    claims.begin("slow", "route")
+    compilation._begin("slow")
     print("mine", flush=True)
 waiting = threading.Thread(target=wait, daemon=True)
 waiting.start()
-waiting.join(0.3)
+waiting.join(0.5)
 print("waited" if waiting.is_alive() else "at once", flush=True)
 """
+needs_two = pytest.mark.skipif(
+    sys.platform == "win32" or len(os.sched_getaffinity(0)) < 2, reason="there is one processor"
+)
 
 
 @pytest.fixture
 def two(tmp_path, monkeypatch):
     """Run a program beside the second process, in a folder of its own."""
-    monkeypatch.delenv(claims.ALONE)
+    monkeypatch.delenv(ALONE)
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     (tmp_path / "second.py").write_text(SECOND)
 
@@ -75,16 +84,13 @@ def _gone(process: int) -> bool:
     return False
 
 
-needs_two = pytest.mark.skipif(claims.processors() < 2, reason="there is one processor")
-
-
 @needs_two
 @pytest.mark.parametrize(
     "end", ["pathlib.Path('done').touch()", "os.kill(int(pathlib.Path('process').read_text()), 9)"]
 )
 def test_the_first_process_waits_until_the_second_is_done_or_dead(two, tmp_path, end):
-    first = two(f"{FIRST}\n{end}\nwaiting.join()", "process")
-    assert first.communicate(timeout=60)[0].split() == ["waited", "mine"]
+    first = two(f"{FIRST}\n{end}\nwaiting.join()\ncompilation._begin('other')\nprint('other')", "process")
+    assert first.communicate(timeout=60)[0].split() == ["waited", "mine", "other"]
     assert _gone(int((tmp_path / "process").read_text()))
 
 
@@ -98,16 +104,26 @@ def test_the_second_process_ends_with_the_first(two, tmp_path, how):
 
 
 @needs_two
+def test_what_the_second_process_has_not_begun_is_not_waited_for(two):
+    program = FIRST.replace('compilation._begin("slow")', 'compilation._begin("other")')
+    assert two(program, "process").communicate(timeout=60)[0].split() == ["mine", "at", "once"]
+
+
+@needs_two
 def test_a_second_process_that_fails_is_not_waited_for(two, tmp_path):
     (tmp_path / "second.py").write_text("1 / 0")
-    assert two(FIRST).communicate(timeout=60)[0].split() == ["mine", "at", "once"]
+    first = two(f"{FIRST}\nwaiting.join()\ncompilation._begin('other')\nprint('other')")
+    assert (
+        {"mine", "other"} <= set(first.communicate(timeout=60)[0].split()) <= {"mine", "other", "at", "once", "waited"}
+    )
 
 
-@pytest.mark.parametrize(
-    "why", ["os.environ[claims.ALONE] = '1'", "os.sched_setaffinity(0, [min(os.sched_getaffinity(0))])"]
-)
-def test_one_process_is_enough(two, tmp_path, why):
-    before, after = FIRST.split("claims.SECOND", 1)
-    first = two(f"{before}{why}\nclaims.SECOND{after}")
-    assert first.communicate(timeout=60)[0].split() == ["mine", "at", "once"]
-    assert not (tmp_path / "process").exists()
+ONE = "os.sched_setaffinity(0, [min(os.sched_getaffinity(0))])"
+
+
+@needs_two
+@pytest.mark.parametrize("why", [f"os.environ['{ALONE}'] = '1'", ONE, "compilation.Loop.route = ''"])
+def test_one_process_is_enough(two, why):
+    before, begun, after = FIRST.partition("compilation._begin")
+    first = two(f"{before}{why}\n{begun}{after}\nprint(compilation.Loop.second)")
+    assert first.communicate(timeout=60)[0].split() == ["mine", "at", "once", "None"]
