@@ -15,6 +15,7 @@ import functools
 import hashlib
 import os
 import re
+import select
 import subprocess
 import sys
 import threading
@@ -76,6 +77,7 @@ class Loop:
     compiling = False
     route = ""  # what is being done, if a second process may compile for it
     second: subprocess.Popen[bytes] | None = None
+    theirs = ""  # what that compiles
     recorded: list[tuple[Loop, tuple[Any, ...]]] | None = None  # calls in plain Python, with the types of arguments
 
     def __init__(self, function: Callable[..., Any], *, plain: bool = False, **options: Any) -> None:
@@ -141,27 +143,27 @@ def _dispatcher(function: Callable[..., Any], name: str, options: dict[str, Any]
 
 
 def _begin(loop: str) -> None:
-    """Wait while the second process compiles a loop; one that it has not begun it leaves to this process."""
+    """Start the second process, or wait while it compiles a loop, and take that from the disk then."""
     if Loop.second is None:
         Loop.second = _second(loop)
-    elif Loop.second.stdin and Loop.second.stdout:
-        with contextlib.suppress(OSError):  # it has ended
-            Loop.second.stdin.write(f"{loop}\n".encode())
-            Loop.second.stdout.readline()
+    elif out := Loop.second.stdout:
+        while out and (Loop.theirs == loop or select.select([out], [], [], 0)[0]):
+            Loop.theirs = out.readline().decode().strip()
+            out = out if Loop.theirs else None  # it has ended
 
 
 def _second(loop: str) -> subprocess.Popen[bytes] | None:
     """Start a process that compiles what comes after a loop on the route, if that is of use."""
     processors = getattr(os, "sched_getaffinity", lambda _: range(os.cpu_count() or 1))(0)
-    python = Path(sys.executable or "").name.startswith("python")  # and not a program that it is a part of
+    # The program may be another one that Python is a part of; and `select` is for sockets on Windows.
+    python = os.name == "posix" and Path(sys.executable or "").name.startswith("python")
     if not Loop.route or os.environ.get(ALONE) or len(processors) < 2 or not python:
         return None
-    path = os.pathsep.join(entry for entry in sys.path if entry)
+    command = [sys.executable, "-P", "-m", SECOND, Loop.route, loop]
+    options: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+    options["env"] = {**os.environ, "PYTHONPATH": os.pathsep.join(entry for entry in sys.path if entry)}
     with contextlib.suppress(OSError):
-        process = subprocess.Popen(  # noqa: S603 - this very Python
-            [sys.executable, "-P", "-m", SECOND, Loop.route, loop], bufsize=0, stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env={**os.environ, "PYTHONPATH": path},
-        )  # fmt: skip
+        process = subprocess.Popen(command, bufsize=0, **options)  # noqa: S603 - this very Python
         atexit.register(process.wait)
         atexit.register(process.kill)  # which comes first
         return process

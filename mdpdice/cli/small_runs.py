@@ -45,32 +45,17 @@ def recorded(run: Callable[[Any, Any], object]) -> list[tuple[Loop, tuple[Any, .
 
 
 def main(route: str, first: str) -> None:
-    """Compile the loops of a route, the last ones first, but for those that the first process has begun."""
+    """Compile the loops of a route, from the first run that needs a loop on, and say before which one it is."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the first process may go on
-    lock, theirs, mine = threading.Lock(), {first}, ""
-
-    def listen() -> None:
-        for line in sys.stdin:
-            with lock:
-                theirs.add(name := line.strip())
-                if name != mine:
-                    os.write(1, b"\n")
-        os._exit(0)  # there is nobody any more
-
-    threading.Thread(target=listen, daemon=True).start()
+    threading.Thread(target=lambda: (sys.stdin.read(), os._exit(0)), daemon=True).start()
     found = False
     for run in ROUTES[route]:
         calls = recorded(run)
         found = found or any(loop.name == first for loop, _ in calls)
-        for loop, types in reversed(calls) if found else ():
-            with lock:
-                mine = "" if loop.name in theirs else loop.name
-            if mine:
-                loop.compiled.compile(types)
-                with lock:
-                    if mine in theirs:  # they wait
-                        os.write(1, b"\n")
-                    mine = ""
+        # The checkers come last on every way, so these first, and all from the end on.
+        for loop, types in sorted(calls[::-1], key=lambda call: "checking" not in call[0].name) if found else ():
+            os.write(1, f"{loop.name}\n".encode())
+            loop.compiled.compile(types)
 
 
 if __name__ == "__main__":
