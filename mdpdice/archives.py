@@ -191,11 +191,9 @@ class Archive:
             file.seek(max(0, size - _HEX - len(_SEAL)))
             end = file.read()
             if not end.startswith(_SEAL) or len(end) != len(_SEAL) + _HEX:
-                why = "it does not end as such a file does; it was cut off, or is another kind"
-                raise self.corrupt("seal", why)
+                raise self.corrupt("seal", "it does not end as such a file does; it was cut off, or is another kind")
             if _hash(file, size - _HEX) != end[-_HEX:]:
-                why = "its SHA-256 is not the one that it states: some of it was changed"
-                raise self.corrupt("seal", why)
+                raise self.corrupt("seal", "its SHA-256 is not the one that it states: some of it was changed")
             file.seek(0)
             return self._members(file)
 

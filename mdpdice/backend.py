@@ -92,7 +92,7 @@ class Alone(contextlib.AbstractContextManager["Alone"]):
         return np.zeros(shape, dtype=np.bool_)
 
     def merge(self, marks: NDArray[np.bool_], points: NDArray[np.int64]) -> None:
-        """Mark at some points what any process has marked there before it came here."""
+        """Mark at some points what any process had marked there when all last met."""
 
     def share(self, length: int, turn: int = 0) -> tuple[int, int, NDArray[np.int16]]:
         """Return from where to where this process takes points of a layer, and which process takes every point."""
@@ -105,7 +105,7 @@ class Alone(contextlib.AbstractContextManager["Alone"]):
     def exchange(self, values: NDArray[np.float64], points: NDArray[np.int64], owner: NDArray[np.int16]) -> None:
         """Give each other the values of a layer; `owner` tells who solved which point."""
 
-    def handed(self, make: Callable[[], NDArray[np.float64] | None]) -> NDArray[np.float64] | None:
+    def handed(self, make: Callable[[], Mapping[str, NDArray[Any]] | None]) -> Mapping[str, NDArray[Any]] | None:
         """Return what `make` gives the first process, to all of them."""
         return make()
 
@@ -360,8 +360,7 @@ def load_solver(name: str) -> type[Solver]:
         msg = f"solver {name!r} could not be loaded from {points[name].value}: {error}"
         raise PluginError(msg, name=name, phase="load") from error
     if missing := _missing_parts(cls):
-        msg = f"{name!r} is not a solver: it lacks {', '.join(missing)}"
-        raise PluginError(msg, name=name, phase="load")
+        raise PluginError(f"{name!r} is not a solver: it lacks {', '.join(missing)}", name=name, phase="load")
     solver: type[Solver] = cls
     return solver
 
@@ -373,10 +372,7 @@ def _missing_parts(solver: object) -> list[str]:
 def check_named_or_made(solver: object) -> None:
     """Refuse what is neither the name of a solver nor a solver; the `UnsupportedError` says what to write."""
     if not isinstance(solver, str) and (isinstance(solver, type) or _missing_parts(solver)):
-        msg = (
-            f"solver={solver!r} is not a solver; write the name of one, such as 'value-iteration', or one with its "
-            "parameters, as in ValueIteration()"
-        )
+        msg = f"solver={solver!r} is not a solver; write the name of one, or one with parameters: ValueIteration()"
         raise UnsupportedError(msg, value=solver)
 
 

@@ -41,10 +41,7 @@ from mdpdice.games.farkle.states import Action, Bank, Choose, Ready, State
 from mdpdice.games.parameters import choice, none_or_int, whole
 
 SIX: Any = MAX_DICE  # not the six dice: "6" is what --help shows
-DICE_HELP = (
-    "a number of ordinary dice, or dice separated by commas: 2 x Odd die, kcd1/A/Lu die, mine=1:1:1:1:1:5;"
-    " 'mdpdice dice' lists them"
-)
+DICE_HELP = "a number of dice, or dice with commas ('mdpdice dice'): 2 x Odd die, kcd1/A/Lu die, mine=1:1:1:1:1:5"
 RULES_HELP = f"scoring rules: {', '.join(RULES)}"
 _CAP_HELP = "points at which the turn ends, or none to play on as long as that can be optimal"
 _AT_CAP_HELP = "what a turn over the cap pays: stop = its points, clip = the cap"

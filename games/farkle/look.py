@@ -142,10 +142,9 @@ class FarkleLook(_Table, of=KcdFarkle):
     def _bound(self) -> str:
         bound = self.turn.banking_bound
         assert bound.points is not None
-        note = (
-            f"cap=none: from {bound.points} = {float(bound.points):.10g} points on banking is proved optimal"
-            f" (E[best roll] / P(bust) is largest for {self.turn.names(bound.dice)}), so a turn ends there"
-        )
+        why = f"E[best roll] / P(bust) is largest for {self.turn.names(bound.dice)}"
+        note = f"cap=none: from {bound.points} = {float(bound.points):.10g} points on banking is proved optimal"
+        note += f" ({why}), so a turn ends there"
         if bound.sure:
             note += f"; above it only sets of dice that never bust are rolled, {len(bound.sure)} of them"
         return note
@@ -201,7 +200,7 @@ class FarkleLook(_Table, of=KcdFarkle):
 
     def policies(self) -> list[NamedPolicy]:
         """``threshold:...``, for dice of one kind."""
-        return _threshold_policies(self.turns, lambda listed: _threshold_rule(self.turn, listed))
+        return _by_thresholds(self.turns, lambda listed: _threshold_rule(self.turn, listed))
 
     def thresholds(
         self, *, monotone: bool = False, search: int = 0, seed: int = 0, progress: Any = None
@@ -258,7 +257,7 @@ class RaceLook(_Table, of=FarkleRace):
 
     def policies(self) -> list[NamedPolicy]:
         """``threshold:...``, as for a turn; whoever can win by banking does."""
-        return _threshold_policies(self.turns, self._rule, self._value)
+        return _by_thresholds(self.turns, self._rule, self._value)
 
     def _rule(self, listed: str) -> Callable[[At[Any]], Action]:
         rules, target = {turn: _threshold_rule(turn, listed) for turn in self.turns}, self.game.target
@@ -314,9 +313,7 @@ def _selections(turn: KcdFarkle, roll: Rolled) -> Mapping[tuple[int, DiceLeft], 
     return found
 
 
-def _threshold_policies(
-    turns: tuple[KcdFarkle, ...], rule: Callable[[str], Any], value: Any = None
-) -> list[NamedPolicy]:
+def _by_thresholds(turns: tuple[KcdFarkle, ...], rule: Callable[[str], Any], value: Any = None) -> list[NamedPolicy]:
     numbers = {len(turn.dice) for turn in turns}
     if len(numbers) > 1 or any(len(turn.kinds) > 1 or turn.defective for turn in turns):
         return []

@@ -126,10 +126,8 @@ class Rules:
                     points *= 2
                     # A pattern given for four or more equal dice goes before doubling.
                     if points and (given := table.setdefault(counts_of([face] * number), points)) < points:
-                        msg = (
-                            f"{self.name}: {number} dice of {face} are given {given} points, and doubling makes them "
-                            f"{points}; give them more, or leave doubling out"
-                        )
+                        msg = f"{self.name}: {number} dice of {face} are given {given} points, and doubling makes them"
+                        msg += f" {points}; give them more, or leave doubling out"
                         raise GameError(msg, value=given, limit=points)
         return table
 

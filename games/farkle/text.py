@@ -57,8 +57,7 @@ def read_state(book: MenuBook, text: str, form: str = FORM) -> tuple[State, int]
         return Ready(book.left(_read_dice(book, values["dice"], text))), int(points)
     menu = book.menu(_read_roll(book, values["roll"], text))
     if not menu.best and book.misread is None:
-        msg = f"the roll {values['roll']} scores nothing, so the turn is over and there is no choice"
-        raise UnknownStateError(msg, value=text)
+        raise UnknownStateError(f"the roll {values['roll']} scores nothing, so the turn is over", value=text)
     return Choose(menu), int(points)
 
 

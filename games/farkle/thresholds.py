@@ -66,8 +66,7 @@ class ThresholdTurn:
 
     def __attrs_post_init__(self) -> None:
         if len(self.game.kinds) > 1 or self.game.defective:
-            msg = "thresholds by the number of dice need dice of one kind and defects='none'"
-            raise UnsupportedError(msg, value=self.game)
+            raise UnsupportedError("thresholds need dice of one kind and defects='none'", value=self.game)
         if self.game.cap is None and self.game.banking_bound.sure:
             raise UnsupportedError("dice that never bust need a cap for threshold policies", value=self.game)
 
@@ -190,8 +189,7 @@ class ThresholdTurn:
         given = tuple(vector)
         sound = all(isinstance(one, int | np.integer) and one >= 0 for one in given)
         if len(given) != self.n_dice or not sound:
-            msg = f"thresholds {vector!r}: write {self.n_dice} numbers of points, for 1 to {self.n_dice} dice"
-            raise GameError(msg, value=vector)
+            raise GameError(f"thresholds {vector!r}: write points for each of 1 to {self.n_dice} dice", value=vector)
         return tuple(map(int, given))
 
 
@@ -328,9 +326,7 @@ def gap(game: KcdFarkle, n: int = 1000, seed: int = 0, *, progress: Progress | N
     return Gap(value, optimal, found, min((turn.upper_bound(place) for place in falls), default=value))
 
 
-def described(
-    game: KcdFarkle, *, monotone: bool, draws: int, seed: int, progress: Progress | None = None
-) -> list[Thresholds]:
+def described(game: KcdFarkle, *, monotone: bool, draws: int, seed: int, progress: Progress | None) -> list[Thresholds]:
     """Return the thresholds of the optimal policy and, if any vectors are to be drawn, the best ones of a search."""
     turn = ThresholdTurn(game)
     optimal = turn.optimal()

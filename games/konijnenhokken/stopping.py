@@ -35,11 +35,9 @@ class StoppingBound:
 
     def note(self) -> str:
         """Return the proof in one sentence."""
-        return (
-            f"from {self.total} banked points on stopping is proved optimal: rolling all dice again gains"
-            f" {float(self.gain_before):+.6g} points at {self.total - 1} and {float(self.gain):+.6g} at"
-            f" {self.total}, and less with every further point"
-        )
+        gains = f"{float(self.gain_before):+.6g} points at {self.total - 1} and {float(self.gain):+.6g} at {self.total}"
+        proof = f"rolling all dice again gains {gains}, and less with every further point"
+        return f"from {self.total} banked points on stopping is proved optimal: {proof}"
 
 
 def one_more_run(total: int, dice: int, *, defective: bool = False) -> Fraction:

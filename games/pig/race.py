@@ -14,7 +14,8 @@ References
 from __future__ import annotations
 
 import itertools
-from typing import ClassVar, NamedTuple, TypeAlias, cast
+import operator
+from typing import Any, ClassVar, NamedTuple, TypeAlias, cast
 
 import attrs
 
@@ -39,10 +40,6 @@ def position(mine: int = 0, theirs: int = 0, turn: int = 0) -> Position:
     return At(_PLAY, mine=mine, theirs=theirs, turn=turn)
 
 
-def _points(state: Position) -> tuple[int, ...]:
-    return tuple(state.counters[name] for name in ("mine", "theirs", "turn"))
-
-
 class HoldRow(NamedTuple):
     """Points of a turn with which the player to move should hold.
 
@@ -59,11 +56,16 @@ class HoldRow(NamedTuple):
 def hold_table(solution: Solution) -> list[HoldRow]:
     """Return with how many points to hold, for all scores between two turns; the solution must be proved."""
     solution.value()  # raises unless it was proved
-    states = sorted(cast("list[Position]", solution.network.states), key=_points)
+    network = solution.network
+    counters = cast("Any", network.states).counters()
+    # To hold is the first of both options.
+    holds = solution.nodes.rows(None)[3][network.state_node] == network.indptr[network.state_node]
+    columns = counters["mine"], counters["theirs"], counters["turn"], holds
+    known = sorted(zip(*(column.tolist() for column in columns), strict=True))
     rows = []
-    for (mine, theirs), group in itertools.groupby(states, key=lambda state: _points(state)[:2]):
-        ranges = [list(same) for action, same in itertools.groupby(group, key=solution.action) if action == "hold"]
-        held = [[state.counters["turn"] for state in same] for same in ranges]
+    for (mine, theirs), group in itertools.groupby(known, key=operator.itemgetter(0, 1)):
+        ranges = [list(same) for hold, same in itertools.groupby(group, key=operator.itemgetter(3)) if hold]
+        held = [[turn for _, _, turn, _ in same] for same in ranges]
         rows += [HoldRow(mine, theirs, turns[0], turns[-1]) for turns in held] or [HoldRow(mine, theirs, None, None)]
     return rows
 

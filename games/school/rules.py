@@ -106,10 +106,7 @@ def _points(value: int | str) -> int:
 TwoPairs: TypeAlias = Literal["exactly-four", "four-or-five", "strict"]
 Full: TypeAlias = Literal["with-five", "strict"]
 Grades: TypeAlias = Literal["negative", "positive"]
-GRADES_HELP: Final = (
-    "negative: grade n takes n for every die that does not show n; positive: it gives n for every die that"
-    " does, always 5n more"
-)
+GRADES_HELP: Final = "negative: grade n takes n for every die without it; positive: it gives n for every die with it"
 
 
 @attrs.frozen

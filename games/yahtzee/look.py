@@ -13,8 +13,8 @@ class SheetLook(Look[ScoreSheet], of=ScoreSheet):
     """A score sheet, and five dice."""
 
     def table(self, state: Any, seen: Rolled | None = None) -> list[Part]:
-        game = self.game
-        used = tuple(game.boxes[at] for at in range(len(game.sheet)))
+        game, boxes = self.game, self.game.boxes
+        used = tuple(boxes[at] for at in range(len(game.sheet)))
         parts: list[Part] = [
             Boxes("sheet", names=game.sheet, used=used),
             Score("upper boxes", value=game.upper, goal=63),

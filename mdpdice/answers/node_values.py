@@ -41,6 +41,7 @@ class NodeValues:
     exact: Sequence[Sequence[Any]] | None = None  # rows of `Fraction`; infinite values are floats
 
     digest = PassedOn[str]("network.digest", "Digest of the network.")
+    reward = PassedOn[Floats]("network.reward", "What every edge is worth beyond the value of where it leads.")
 
     @property
     def start(self) -> Any:
@@ -102,7 +103,7 @@ class NodeValues:
             ahead = [float(row[net.dst[edge]]) for row in after]
             ahead = [float(net.total) - value for value in ahead] if net.sign[edge] < 0 else ahead
             factor = net.factor if net.step[edge] else 1.0
-            value, low, high = (float(net.reward[edge]) + factor * one for one in ahead)
+            value, low, high = (float(self.reward[edge]) + factor * one for one in ahead)
             found.append((net.action_of(edge), value, min(low, high), max(low, high)))
         return bool(net.kind[node] == Kind.MIN) != (sense == "min"), found
 
@@ -124,3 +125,14 @@ class NodeValues:
         if steps_of(self.network, steps_left) == 0:
             raise HorizonRangeError("no decision is left", state=self.network.describe(node), value=0)
         return node
+
+
+@attrs.frozen(eq=False, repr=False)
+class Averages(NodeValues):
+    """Long-run averages, and what proves them: of every node the gain of staying, a bias, and an edge that stays."""
+
+    gain: Floats = attrs.field(kw_only=True)
+    bias: Any = attrs.field(kw_only=True)  # floats, or fractions
+    keeping: Ints = attrs.field(kw_only=True)
+    reward: Floats = attrs.field(kw_only=True)
+    """What it costs to take an edge once, where every state has one average; else nothing."""

@@ -18,7 +18,7 @@ from mdpdice.cli.game_command import Answer, game_command
 from mdpdice.cli.named_policies import known_names, players, rule_and_ratings
 from mdpdice.cli.options import objective_options, solver_option
 from mdpdice.cli.progress_bars import ProgressBars
-from mdpdice.cli.text import action_data, aligned, json_number, short
+from mdpdice.cli.text import action_data, aligned, json_number, named, short
 from mdpdice.cli.values import after, meaning, proof_row, value_data
 from mdpdice.errors import CounterRangeError, DeadEndError, GameError, MdpDiceError, UnknownStateError
 from mdpdice.objectives.collected import COLLECTED
@@ -228,14 +228,12 @@ def _by_policy(case: Case, name: str, rule: Rule, ratings: Ratings, text: str) -
 
     state, seen = case.position(text), case.look.seen(text)
     game = plain(case.game)
-    try:
+    with named("", MdpDiceError):
         node = ask(game.node, state, what="node()", state=state)
         decides = isinstance(node, Decide)
         action = rule(state) if decides else None
         rated = _best_first(case, node, ratings(state) if decides else None)
-        outcomes = _outcomes(case, game, node, action, ratings) if rated else []
-    except MdpDiceError as error:
-        raise click.UsageError(error.message) from error
+        outcomes = _rolls(case, game, node, action, ratings) if rated else []
     mean = sum(one["chance"] * one["rating"] for one in outcomes)
     if not math.isclose(mean, rated.get(action, 0.0)):
         outcomes = []  # of a roll after what is rated, such as that of the next turn
@@ -263,9 +261,7 @@ def _best_first(case: Case, node: Any, rated: Mapping[Any, Any] | None) -> dict[
     return dict(sorted(found.items(), key=lambda pair: pair[1] if small else -pair[1]))
 
 
-def _outcomes(
-    case: Case, game: mdpdice.Game[Any, Any], node: Any, action: Any, ratings: Ratings
-) -> list[dict[str, Any]]:
+def _rolls(case: Case, game: mdpdice.Game[Any, Any], node: Any, action: Any, ratings: Ratings) -> list[dict[str, Any]]:
     """List the rolls after an action with the best rating there; those that make most of the mean come first."""
     from mdpdice.looks import parted, spoken
     from mdpdice.modelling.game import Chance, Decide, Go

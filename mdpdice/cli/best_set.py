@@ -21,7 +21,7 @@ from mdpdice.cli.text import aligned, figure, named
 @click.option("--target", type=int, default=4000, help="Points that win the race.")
 @click.option("--theirs", default="6", metavar="DICE", help="The dice of the other player.")
 @click.option("--among", type=click.IntRange(1), default=5, help="Number of sets to try in the race.")
-@click.option("--jobs", type=click.IntRange(1), default=1, help="Number of sets to solve at once.")
+@click.option("--jobs", type=click.IntRange(1), default=1, help="Number of processes that compare and solve sets.")
 @click.option(
     "--checkpoint",
     type=NewFile(),
@@ -49,7 +49,7 @@ def best_set(
     seconds, six = time.perf_counter() - began, [die.name for die in best.dice]
     data = {**best._asdict(), "dice": six, "race": race, "seconds": seconds}
     what = f"chance to win to {target:,} points if you begin" if race else "points of a turn"
-    how = "had fewer points in a turn, and were not raced" if race else "cannot be better, by their bounds"
+    how = "had fewer points in a turn, and were not raced" if race else "worth less"
     rows = [
         ("best six", ", ".join(f"{six.count(name)} x {name}" for name in dict.fromkeys(six))),
         ("value", f"{figure(best.value)} ({what})"),

@@ -65,7 +65,7 @@ def _line(one: dict[str, Any]) -> str:
     if "game" in one:
         words = [one["game"], *(f"{key}={show(value)}" for key, value in one["parameters"].items())]
         horizon = "" if one["horizon"] is None else f", horizon {one['horizon']}"
-        told = f"{' '.join(words)}: {one['objective']}, {one['sense']}{horizon}"
+        told = f"{' '.join(words)}: {one['objective']}, {one['sense']}{horizon}{', a page' * ('page' in one)}"
     when = time.strftime("%Y-%m-%d %H:%M", time.localtime(one["used"]))
     return f"{when}  {one['bytes'] / 1e6:8,.1f} MB  {told}"
 

@@ -28,8 +28,7 @@ def crosscheck(case: Case, solvers: str | None) -> Answer:
     for solver in chosen or ():
         check_solver(solver)
         if solver == "auto":
-            msg = "'auto' chooses a solver and is not one itself; name those to compare, or leave out --solvers"
-            raise click.UsageError(msg)
+            raise click.UsageError("'auto' chooses a solver and is none; name those to compare, or leave out --solvers")
     case.refuse_infinite("there is nothing that solvers could compare")
     asked: dict[str, Any] = {"horizon": case.horizon, "epsilon": case.epsilon, "max_states": most_states()}
     report = mdpdice.cross_check(case.game, case.objective, solvers=chosen, progress=case.progress, **asked)

@@ -74,27 +74,36 @@ def export(name: str, path: str, form: str | None, horizon: int | None, policy: 
 
 
 def _page(name: str, path: str, *, seats: tuple[str, ...], **asked: Any) -> Answer:
-    """Solve a game and write its page."""
-    import attrs
-
+    """Write the page of a game, which is kept as its answer is."""
     from mdpdice.cli.case import open_case
     from mdpdice.cli.progress_bars import ProgressBars
     from mdpdice.spelling import title
-    from mdpdice.web.page import write_page
 
     with ProgressBars() as progress:
         case = open_case(name, as_json=False, progress=progress, **asked)
         case.refuse_infinite("there is no best play to advise")
-        try:
+        given = {"game": name, "parameters": case.given} | ({} if ":" in name else {"title": title(name)})
+
+        def made() -> dict[str, Any]:
+            import attrs
+
+            from mdpdice.cli.values import value_data
+            from mdpdice.web.page import page_text
+
             solution = case.answer()
+            text, page = page_text(solution, seats, given)
+            return {**value_data(solution), "tables": [], "text": text, "page": attrs.asdict(page)}
+
+        try:
+            found = case.tables(made, page=given, seats=list(seats))
         except StateLimitError as error:
             msg = f"{error.message}; 'mdpdice serve' plays it in the browser, with a player who looks ahead"
             raise click.ClickException(msg) from error
-        given = {"game": name, "parameters": case.given} | ({} if ":" in name else {"title": title(name)})
-        page = write_page(solution, path, seats=seats, given=given)
-    data = {"game": name, "file": path, "format": "html", **attrs.asdict(page)}
-    exact = f"{page.values:,} values, rounded by at most {page.rounding:.1e}"
-    return Answer(data, [f"{path}: a page to play {name} on, {page.bytes:,} bytes; {exact}"])
+        Path(path).write_text(found["text"], encoding="utf-8")
+    page = found["page"]
+    data = {"game": name, "file": path, "format": "html", **page}
+    exact = f"{page['values']:,} values, rounded by at most {page['rounding']:.1e}"
+    return Answer(data, [f"{path}: a page to play {name} on, {page['bytes']:,} bytes; {exact}"])
 
 
 def _source(name: str, pairs: tuple[str, ...], *, counters: bool) -> tuple[Any, int | None]:

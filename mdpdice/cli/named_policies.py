@@ -6,6 +6,7 @@ import csv
 import io
 import json
 from collections.abc import Callable, Hashable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias, cast
 
@@ -99,9 +100,16 @@ def rule_and_ratings(case: Case, name: str) -> tuple[Rule, Rule] | None:
 
 
 def policy_on(
-    case: Case, name: str, model: mdpdice.Network | mdpdice.Lattice, optimum: Callable[[], mdpdice.Policy]
+    case: Case,
+    name: str,
+    model: mdpdice.Network | mdpdice.Lattice,
+    optimum: Callable[[], mdpdice.Policy],
+    saved: Callable[[Path], mdpdice.Policy],
 ) -> mdpdice.Policy:
-    """Return a named policy on the network of a game (with its horizon) or its lattice; `optimum` solves it."""
+    """Return a named policy on the network of a game (with its horizon) or its lattice; `optimum` solves it.
+
+    `saved` reads a policy of it from a file.
+    """
     if name == "optimal":
         return optimum()
     if name == "random":
@@ -110,14 +118,16 @@ def policy_on(
         return mdpdice.Policy.of(model, found[0])
     if not Path(name).is_file():
         raise click.UsageError(f"{case.name} has no policy {name!r}; write {known_names(case)}")
-    if isinstance(model, mdpdice.Lattice):
-        return mdpdice.Solution.load(name, model, epsilon=case.epsilon).policy
-    return file_policy(case, Path(name), model)
+    return saved(Path(name))
 
 
-def file_policy(case: Case, path: Path, network: mdpdice.Network) -> mdpdice.Policy:
+def file_policy(case: Case, network: mdpdice.Network, path: Path) -> mdpdice.Policy:
     """Return the policy of a file."""
     return _listed(case, path, network) if path.suffix == ".csv" else mdpdice.Policy.load(path, network)
+
+
+def _lattice_policy(case: Case, lattice: mdpdice.Lattice, path: Path) -> mdpdice.Policy:
+    return mdpdice.Solution.load(path, lattice, epsilon=case.epsilon).policy
 
 
 def players(
@@ -132,21 +142,20 @@ def players(
     model: mdpdice.Network | mdpdice.Lattice
     if lattice is None:
         model, optimum = _on_network(case, kept, solver, most_states(max_states))
-        two = model.two_player
+        two, saved = model.two_player, partial(file_policy, case, model)
     else:
         # Rewards that differ stay apart, as totals do; a policy in a file is one of the lattice as it was solved.
         apart = lattice.averaged and not any(Path(name).is_file() for name in names)
         model = spread = mdpdice.compile_lattice(case.game, merge=False) if apart else lattice
-        two, optimum = two_players(spread), lambda: _lattice_optimum(case, spread, kept, solver)
+        two, optimum = two_players(spread), partial(_optimum_on, case, spread, kept, solver)
+        saved = partial(_lattice_policy, case, spread)
     if len(names) == 2 and not two:
         raise click.UsageError(alone(case))
-    made = {name: policy_on(case, name, model, optimum) for name in dict.fromkeys(names)}
+    made = {name: policy_on(case, name, model, optimum, saved) for name in dict.fromkeys(names)}
     return model, [made[name] for name in names]
 
 
-def _lattice_optimum(
-    case: Case, lattice: mdpdice.Lattice, kept: mdpdice.Solution | None, solver: str
-) -> mdpdice.Policy:
+def _optimum_on(case: Case, lattice: mdpdice.Lattice, kept: mdpdice.Solution | None, solver: str) -> mdpdice.Policy:
     from mdpdice.lattices.digest import same_core
 
     found = case.answer() if kept is None and solver == "auto" else kept

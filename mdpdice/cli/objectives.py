@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import click
 
 import mdpdice
+from mdpdice.cli.text import named
 from mdpdice.errors import GameError, MdpDiceError, UnknownStateError
 from mdpdice.spelling import did_you_mean
 
@@ -47,39 +48,35 @@ class Asked(NamedTuple):
     horizon: int | None
 
 
-def read_objective(
-    text: str | None, sense: Sense | None, usual: Sense, horizon: int | None, read_state: Reading
-) -> Asked:
+def read_objective(text: str | None, sense: Sense | None, usual: Sense, horizon: int | None, read: Reading) -> Asked:
     """Return the objective of a text, see `FORMS`, and a `click.UsageError` where it is none.
 
     The player to move wants `sense`, if that was said, and by the game what is `usual`; a `horizon` may be asked beside
-    it, and states are read by `read_state`.
+    it, and states are read by `read`.
     """
     name, colon, value = (part.strip() for part in (text or "total").partition(":"))
     if (kind := name.lower().replace("_", "-")) not in FORMS:
-        known = f"{did_you_mean(kind, FORMS)}write {', '.join(FORMS.values())}"
-        raise click.UsageError(f"--objective {text}: {known}")
+        hint = did_you_mean(kind, FORMS)
+        raise click.UsageError(f"--objective {text}: {hint}write {', '.join(FORMS.values())}")
     if bool(colon and value) == (kind == "total") and (colon or kind != "average"):
         raise click.UsageError(f"--objective {text}: write {FORMS[kind]}")
-    if kind == "horizon":
-        if horizon is not None:
-            raise click.UsageError("the horizon is given twice: as --horizon and in --objective")
-        horizon = _decisions(value)
-    if kind in ("total", "horizon"):
-        return Asked(None if sense in (None, usual) else mdpdice.Total(sense), "total", horizon)
-    try:
-        objective = _made(kind, value, sense, read_state)
-    except ValueError as error:
-        msg = f"--objective {text}: {value!r} is not a number; write {FORMS[kind]}"
-        raise click.UsageError(msg) from error
-    except MdpDiceError as error:
-        raise click.UsageError(f"--objective {text}: {error.message}") from error
+    with named(f"--objective {text}: ", MdpDiceError):
+        if kind == "horizon":
+            if horizon is not None:
+                raise click.UsageError("the horizon is given twice: as --horizon and in --objective")
+            horizon = mdpdice.Horizon(int(value) if value.isdecimal() else value).decisions
+        if kind in ("total", "horizon"):
+            return Asked(None if sense in (None, usual) else mdpdice.Total(sense), "total", horizon)
+        try:
+            objective = _made(kind, value, sense, read)
+        except ValueError as error:
+            raise click.UsageError(f"--objective {text}: {value!r} is not a number; write {FORMS[kind]}") from error
     # States are shown as they were written; numbers, as they were understood.
     told = f"{kind}:{value}" if value and kind in ("average", "reach", "until-reward") else str(objective)
     return Asked(objective, told, horizon)
 
 
-def _made(kind: str, value: str, sense: Sense | None, read_state: Reading) -> mdpdice.Objective:
+def _made(kind: str, value: str, sense: Sense | None, read: Reading) -> mdpdice.Objective:
     if kind == "discounted":
         return mdpdice.Discounted(_number(value), sense)
     if kind == "payoff-at-least":
@@ -92,16 +89,16 @@ def _made(kind: str, value: str, sense: Sense | None, read_state: Reading) -> md
         return (mdpdice.CVaR if kind == "cvar" else mdpdice.Quantile)(_number(value), sense)
     parts = [part.strip().replace("\\;", ";") for part in re.split(r"(?<!\\);", value)]
     if kind == "average":
-        return mdpdice.AverageReward(sense, _visited(parts, read_state) if value else None)
-    targets = [read_state(part) for part in parts]
+        return mdpdice.AverageReward(sense, _visited(parts, read) if value else None)
+    targets = [read(part) for part in parts]
     return mdpdice.Reach(targets, sense=sense) if kind == "reach" else mdpdice.UntilReward(targets, sense)
 
 
-def _visited(parts: list[str], read_state: Reading) -> Callable[[Any], bool]:
+def _visited(parts: list[str], read: Reading) -> Callable[[Any], bool]:
     """Return whether a state is one of those that are meant, or of a class of one of these names."""
-    named = {part for part in parts if re.fullmatch(r"[A-Z]\w*", part)}
-    states = {read_state(part) for part in parts if part not in named}
-    return lambda state: state in states or type(getattr(state, "state", state)).__name__ in named
+    classes = {part for part in parts if re.fullmatch(r"[A-Z]\w*", part)}
+    states = {read(part) for part in parts if part not in classes}
+    return lambda state: state in states or type(getattr(state, "state", state)).__name__ in classes
 
 
 def _number(text: str) -> Fraction:
@@ -111,13 +108,6 @@ def _number(text: str) -> Fraction:
         return Fraction(own_number(text, "number"))
     except (GameError, OverflowError) as error:
         raise ValueError(text) from error
-
-
-def _decisions(text: str) -> int:
-    try:
-        return mdpdice.Horizon(int(text) if text.isdecimal() else text).decisions
-    except MdpDiceError as error:
-        raise click.UsageError(f"--objective horizon:{text}: {error.message}") from error
 
 
 @contextlib.contextmanager

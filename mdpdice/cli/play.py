@@ -51,10 +51,7 @@ _KEYS = {"state": "state", "choice": "action", "nature": "dice", "roll": "outcom
 @click.option("--review", is_flag=True, help="Show at the end what every decision of a human lost.")
 @click.option("--record", type=NewFile(path_type=Path), metavar="FILE", help="Record all that happens in this file.")
 @click.option(
-    "--replay",
-    type=click.Path(True, dir_okay=False),
-    metavar="FILE",
-    help="Play a record of --record or of a page again.",
+    "--replay", type=click.Path(True, dir_okay=False), metavar="FILE", help="Play a record, also one of a page."
 )
 @solver_option
 def play(

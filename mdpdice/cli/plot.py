@@ -15,7 +15,7 @@ import mdpdice
 from mdpdice.cli.case import Case, solver_of
 from mdpdice.cli.game_command import Answer, game_command
 from mdpdice.cli.limits import limits, most_states
-from mdpdice.cli.named_policies import policy_on
+from mdpdice.cli.named_policies import file_policy, policy_on
 from mdpdice.cli.options import objective_options, solver_option, to_option
 from mdpdice.cli.routes import compiled
 from mdpdice.cli.text import named
@@ -99,7 +99,8 @@ class _Desk:
         return self._solution
 
     def policy(self, name: str) -> mdpdice.Policy:
-        return policy_on(self.case, name, self.network, lambda: self.solution().policy.on(self.network))
+        network, saved = self.network, partial(file_policy, self.case, self.network)
+        return policy_on(self.case, name, network, lambda: self.solution().policy.on(network), saved)
 
     # --- options ------------------------------------------------------------
 
@@ -187,8 +188,7 @@ def _thresholds(desk: _Desk) -> Axes:
         plain = desk.case.horizon is None and desk.case.objective is None
         found = desk.case.look.thresholds() if plain else []
         if not found:
-            msg = f"{desk.case.name} knows no thresholds of its own; say --x, --y, --over and --action"
-            raise click.UsageError(msg)
+            raise click.UsageError(f"{desk.case.name} knows no thresholds of its own; say --x --y --over --action")
         return mdpdice.plots.threshold_bars(found, title=desk.wishes.title)
     if wishes.x is None or wishes.y is None or wishes.over is None or wishes.action is None:
         raise click.UsageError("thresholds on a map need --x, --y, --over and --action")

@@ -118,8 +118,7 @@ def _write(asked: SimpleNamespace, tables: list[mdpdice.Table], title: str, abou
 
     if asked.form in (".svg", ".pdf", ".png"):
         if sum(len(one.lines or one.rows) for one in tables) > DRAWN:
-            msg = f"more than {DRAWN} rows do not fit on a card: add --rows and --cols, or write .csv or .html"
-            raise click.UsageError(msg)
+            raise click.UsageError(f"a card has at most {DRAWN} rows: add --rows and --cols, or write .csv or .html")
         from mdpdice import plots
 
         plots.save_picture(plots.draw_card(tables, title=title, about=about), asked.path)
@@ -167,11 +166,9 @@ def _saves_only(asked: SimpleNamespace) -> bool:
 
 def _too_many(case: Case, states: int) -> click.UsageError:
     names = ", ".join(one.name for one in _of_rules(case))
-    return click.UsageError(
-        f"this game has {states:,} states, too many for a table of decisions; "
-        f"{f'its tables are: {names}; ' if names else ''}ask advise about one of them, keep all values with "
-        "--save FILE alone, or choose some with --where NAME=VALUE"
-    )
+    listed = f"its tables are: {names}; " if names else ""
+    how = "ask advise about one of them, keep all values with --save FILE alone, or choose some with --where NAME=VALUE"
+    return click.UsageError(f"this game has {states:,} states, too many for a table of decisions; {listed}{how}")
 
 
 def _of_rules(case: Case, name: str | None = "") -> list[mdpdice.Table]:

@@ -181,8 +181,7 @@ class Table:
             if not any(name.partition(":")[0] == "lookahead" for name in self.names):
                 raise
             how = "look deeper, or let the game's estimate() prefer what brings the end nearer"
-            msg = f"{error.message}. A player who looks ahead sees no reason to go on: {how}"
-            raise click.ClickException(msg) from error
+            raise click.ClickException(f"{error.message}. Looking ahead sees no reason to go on: {how}") from error
 
     # --- the seats ------------------------------------------------------------
 
@@ -202,8 +201,7 @@ class Table:
             return self._ruled(rule)
         if Path(name).is_file():
             return self._of_file(name)
-        msg = f"--seats: there is no seat {name!r}; write human, {known_names(self.case)}"
-        raise click.UsageError(msg)
+        raise click.UsageError(f"--seats: there is no seat {name!r}; write human, {known_names(self.case)}")
 
     def _ruled(self, rule: Callable[[Any], Any]) -> Seat:
         return lambda turn: self._drawn(rule(turn.state))
@@ -216,7 +214,7 @@ class Table:
             return Solved(self.game, saved).best
         self.symmetric = True
         network, _ = self.case.under(mdpdice.explore(self.case.game, max_states=most_states()))
-        policy = file_policy(self.case, Path(name), network)
+        policy = file_policy(self.case, network, Path(name))
 
         def act(turn: Turn) -> Any:
             chances = policy.probabilities(turn.state, steps_left=turn.steps_left)

@@ -11,13 +11,15 @@ import click
 
 from mdpdice.errors import DiscountRangeError, GameError, MdpDiceError, UnknownStateError, UnsupportedError
 
+_NAMED = (DiscountRangeError, GameError, UnknownStateError, UnsupportedError)
+
 
 @contextlib.contextmanager
-def named(what: str = "") -> Iterator[None]:
+def named(what: str = "", kinds: type[MdpDiceError] | tuple[type[MdpDiceError], ...] = _NAMED) -> Iterator[None]:
     """Report a name that does not exist, and the like, as wrong usage; `what` stands before the message."""
     try:
         yield
-    except (DiscountRangeError, GameError, UnknownStateError, UnsupportedError) as error:
+    except kinds as error:
         raise click.UsageError(f"{what}{error.message}") from error
 
 

@@ -75,11 +75,8 @@ def _won_or_lost(case: Case, found: mdpdice.Solution) -> bool:
     """Return whether every play ends with 1 or 0, without intermediate rewards."""
     if found.status is mdpdice.Status.ESTIMATE:  # whose network ends in guesses
         return case.game.payoff_range is not None and tuple(case.game.payoff_range) == (0, 1)
-    if found.lattice is not None:
-        paid = {float("nan") if one.value is None else float(one.value) for one in found.lattice.rewards}
-        return paid <= {0.0, 1.0} and not (found.lattice.reward >= 0).any()
-    network = found.network
-    return not network.reward.any() and set(network.payoff.tolist()) <= {0.0, 1.0}
+    model = found.lattice or found.network
+    return not model.pays and model.payoffs <= {0, 1}
 
 
 def value_rows(data: dict[str, Any]) -> list[tuple[str, str]]:

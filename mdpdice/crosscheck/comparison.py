@@ -8,10 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from mdpdice.answers.node_values import Averages
 from mdpdice.answers.policy import Policy
 from mdpdice.answers.solution import Solution
+from mdpdice.backend import Run
 from mdpdice.networks.network import Bools, Floats, Kind, Network
 from mdpdice.policies.evaluation import evaluate
+from mdpdice.solving.pipeline import plan_of
 from mdpdice.solving.problem import Problem
 
 EXACT_UP_TO_NODES = 5_000
@@ -39,8 +42,10 @@ def _for_the_mover(solution: Solution) -> tuple[Floats, Floats]:
     if net.horizon is not None:
         low, high = low[:-1], high[:-1]
     factor = np.where(net.step, net.factor, 1.0)
+    # What an action costs once has no part in an average.
+    reward = 0.0 if isinstance(solution.nodes, Averages) else net.reward
     low, high = (
-        net.reward + factor * np.where(net.sign > 0, ahead[..., net.dst], float(net.total) - other[..., net.dst])
+        reward + factor * np.where(net.sign > 0, ahead[..., net.dst], float(net.total) - other[..., net.dst])
         for ahead, other in ((low, high), (high, low))
     )
     minimises = ((net.kind == Kind.MIN) != (solution.sense == "min"))[net.source]
@@ -126,7 +131,7 @@ def compare_policies(problem: Problem, solutions: Sequence[Solution]) -> tuple[i
     count, problems = 0, []
     for (first, name), (second, other) in pairs:
         who = name if first is second else f"{name} against {other}"
-        alone = _evaluated(net, first, second)
+        alone = _evaluated(problem, first, second)
         if not alone.proved:
             problems.append(f"the policy of {who} could not be evaluated by itself: {alone.reason}")
             continue
@@ -143,8 +148,12 @@ def compare_policies(problem: Problem, solutions: Sequence[Solution]) -> tuple[i
     return count, problems
 
 
-def _evaluated(network: Network, first: Policy, second: Policy) -> Solution:
+def _evaluated(problem: Problem, first: Policy, second: Policy) -> Solution:
     """Value of one policy, or of two against each other; in rational numbers where floats do not suffice."""
+    network = problem.network
+    if problem.averaged:
+        taken = np.union1d(np.flatnonzero(~network.decides[network.source]), first.choice[network.decides])
+        return plan_of(Problem(network.keep_edges(taken), (), "max", averaged=True)).solve(Run(), 1e-6)
     policy = first if first is second else [first, second]
     found = evaluate(network, policy)
     stages = 1 if network.horizon is None else network.horizon + 1

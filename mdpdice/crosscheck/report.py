@@ -26,7 +26,7 @@ from mdpdice.modelling.game import Game
 from mdpdice.modelling.number import count, size
 from mdpdice.networks.network import Bools, Network
 from mdpdice.objectives.objective import Objective
-from mdpdice.solving.pipeline import SETTLES, solve_problem, unsupported
+from mdpdice.solving.pipeline import SETTLES, plan_of, unsupported
 from mdpdice.solving.problem import Problem, prepare
 
 
@@ -39,6 +39,14 @@ class Entry:
     message: str = ""  #: why not
     solution: Solution | None = None  #: the answer, certified or not
     kin: frozenset[str] = frozenset()  #: solvers whose `solve` it inherits, or may
+
+    @property
+    def cells(self) -> tuple[Any, ...]:
+        """What a table says of it."""
+        if (found := self.solution) is None:
+            return (self.solver, self.outcome, *[""] * 5)
+        numbers = found.estimate(), found.lower(), found.upper()
+        return (self.solver, found.status.value, *map(float, numbers), f"{found.width:.1e}", f"{found.seconds:.2f}")
 
     @property
     def asked(self) -> tuple[str, ...]:
@@ -81,14 +89,8 @@ class Report:
     def table(self) -> str:
         """Return the report as lines of text."""
         rows = [["solver", "status", "value", "lower", "upper", "width", "seconds"]]
-        notes = []
-        for entry in self.entries:
-            if (found := entry.solution) is None:
-                rows.append([entry.solver, entry.outcome, *[""] * 5])
-                notes.append(f"{entry.solver}: {entry.message}")
-                continue
-            numbers = [f"{number:.12g}" for number in (found.estimate(), found.lower(), found.upper())]
-            rows.append([entry.solver, found.status.value, *numbers, f"{found.width:.1e}", f"{found.seconds:.2f}"])
+        rows += [[f"{one:.12g}" if isinstance(one, float) else one for one in entry.cells] for entry in self.entries]
+        notes = [f"{entry.solver}: {entry.message}" for entry in self.entries if entry.solution is None]
         endless = [found.reason for found in self.solutions if found.proved and np.isinf(found.estimate())]
         if endless:
             notes.append(f"{endless[0]}; a discount or a horizon limits it, and costs need sense='min'")
@@ -126,13 +128,7 @@ class Report:
 
     def _repr_html_(self) -> str:
         columns = ("solver", "status", "value", "lower", "upper", "width")
-        rows: list[tuple[object, ...]] = []
-        for entry in self.entries:
-            if (found := entry.solution) is None:
-                rows.append((entry.solver, entry.outcome, *[""] * 4))
-            else:
-                numbers = map(float, (found.estimate(), found.lower(), found.upper()))
-                rows.append((entry.solver, found.status.value, *numbers, f"{found.width:.1e}"))
+        rows = [entry.cells[:6] for entry in self.entries]
         verdict = "agree and certified" if self.ok else "NOT OK"
         compared = card("compared", [(name, f"{getattr(self, name):,}") for name in COUNTERS])
         told = [(one.solver, one.message or (one.solution.reason if one.solution else "")) for one in self.entries]
@@ -261,7 +257,7 @@ def _enter(problem: Problem, solver: str | backend.Solver, epsilon: float, progr
             raise unsupported(name, need, made.features | {backend.Feature.HORIZON})
         run = backend.Run(tolerance=min(1e-9, epsilon / 4), progress=progress, cancel=threading.Event())
         kin = frozenset(cls.name for cls in backend.ancestors(made)) - {name}
-        solution = solve_problem(problem, made, run, epsilon)
+        solution = plan_of(problem, made).solve(run, epsilon)
         # The other answers say what is wrong; exact arithmetic does not help a wrong candidate.
         solution = attrs.evolve(solution, reason=solution.reason.removesuffix(SETTLES))
         return Entry(name, "ran", solution=solution, kin=kin)

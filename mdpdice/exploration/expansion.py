@@ -176,10 +176,9 @@ class _Replication:
         size = self.fixed + network_bytes(found, rows, edges)
         over = ("max_states", self.max_states) if full else ("max_bytes", self.max_bytes)
         if full or size > self.max_bytes or rows >= _MOST:
-            msg = (
-                f"exploration passed {over[0]}={over[1]:,} with {found:,} states and {edges:,} edges "
-                f"({size:,} bytes), and {found - position:,} states still to explore"
-            )
+            ahead = f"and {found - position:,} states still to explore"
+            done = f"{found:,} states and {edges:,} edges ({size:,} bytes), {ahead}"
+            msg = f"exploration passed {over[0]}={over[1]:,} with {done}"
             raise self._limit_error(msg, found, over[1], position)
         if self.progress is not None:
             self.progress("explore", {"states": found, "explored": position, "edges": edges})
@@ -187,10 +186,8 @@ class _Replication:
     def _limit_error(self, msg: str, found: int, limit: int, position: int = 0) -> StateLimitError:
         frontier = [self._at(at) for at in range(position, min(position + 3, found))]
         examples = f", for example {frontier!r}" if frontier else ""
-        msg += (
-            f"{examples}. Let counters take fewer values, merge equal futures, or raise the limit; where play comes to "
-            "few points of the grid, explore(game.unrolled()) looks at no others"
-        )
+        how = "where play comes to few points of the grid, explore(game.unrolled()) looks at no others"
+        msg += f"{examples}. Let counters take fewer values, merge equal futures, or raise the limit; {how}"
         return StateLimitError(msg, explored=found, frontier=frontier, value=found, limit=limit)
 
     def _at(self, pair: int) -> At[Any]:

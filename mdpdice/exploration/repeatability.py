@@ -35,10 +35,8 @@ def check_repeatable(game: Game[Any, Any], states: Sequence[Hashable]) -> None:
         difference = _difference(first, second)
         if difference is not None:
             action, one, other = difference
-            msg = (
-                f"node() was asked twice and gave {one!r} and then {other!r}; it must not draw random numbers, or "
-                "change with the calls before: let chance be roll(...), and keep what changes in the state"
-            )
+            how = "let chance be roll(...) instead of random numbers, and keep in the state what changes with the calls"
+            msg = f"node() was asked twice and gave {one!r} and then {other!r}; {how}"
             raise NonDeterministicGameError(msg, state=state, action=action)
 
 

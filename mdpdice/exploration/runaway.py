@@ -22,9 +22,7 @@ def runaway(states: Sequence[Any]) -> str | None:
     """
     size = len(states) // SLICES
     step = max(1, size // SAMPLES)
-    rows = [
-        [fields_of(state) for state in states[first : first + size : step]] for first in range(0, SLICES * size, size)
-    ]
+    rows = [[fields_of(one) for one in states[first : first + size : step]] for first in range(0, SLICES * size, size)]
     for name, value in rows[0][0].items():
         if not _counts(value) or not all(_counts(fields.get(name)) for row in rows for fields in row):
             continue

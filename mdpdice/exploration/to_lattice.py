@@ -43,8 +43,7 @@ class _CoreTraversal(Traversal[dict[str, Any]]):
         super().__init__(game, *limits)
         self.axes = axes(game)
         if not self.axes:
-            msg = f"{game!r} has no counters, so it has no lattice; explore() makes a network of it"
-            raise GameError(msg, value=game)
+            raise GameError(f"{game!r} has no counters, so no lattice; explore() makes a network of it", value=game)
         self.names = {axis.name for axis in self.axes}
         self.forbidding = {axis.name for axis in self.axes if axis.outside == "forbid"}
         # Beside `keys`: what depends on the counters, one number per edge.

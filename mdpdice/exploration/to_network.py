@@ -108,11 +108,7 @@ def explore(
     if (least := ask_game(game.least_states)) is not None and least > max_states:
         raise _too_large(game, least, max_states)
     if lattice is not None and (lattice.axes != axes(game) or (lattice.averaged and not merge)):
-        msg = (
-            f"{lattice!r} is not what compile_lattice(game, merge={merge}) makes of this game; leave it out, and it is "
-            "made here"
-        )
-        raise GameError(msg, value=lattice)
+        raise GameError(f"{lattice!r} is not compile_lattice(game, merge={merge}); leave it out", value=lattice)
     if axes(game):
         limits: dict[str, Any] = {"max_states": max_states, "max_bytes": max_bytes, "progress": progress}
         lattice = compile_lattice(game, merge=merge, **limits) if lattice is None else lattice

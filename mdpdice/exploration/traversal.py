@@ -158,11 +158,9 @@ class Traversal(abc.ABC, Generic[R]):
         if found >= self.next_runaway and self.max_states == MAX_STATES:
             self.next_runaway = 2 * found
             if (moves := runaway(self.states)) is not None:
-                msg = (
-                    f"after {found:,} states {moves}, so exploring may never end; end the play there, or cap the "
-                    "number where it no longer matters. If the game is this large, say so with another limit, such as "
-                    f"max_states={2 * MAX_STATES:_}"
-                )
+                how = "end the play there, or cap the number where it no longer matters"
+                large = f"If the game is this large, say so with another limit, such as max_states={2 * MAX_STATES:_}"
+                msg = f"after {found:,} states {moves}, so exploring may never end; {how}. {large}"
                 last = self.states[-3:]
                 raise StateLimitError(msg, explored=found, frontier=last, value=found, limit=self.max_states)
         if self.progress is not None:
@@ -176,21 +174,15 @@ class Traversal(abc.ABC, Generic[R]):
         found = map(self.index.get, islice(self.states, self.unchanged, position))
         if not all(map(eq, found, range(self.unchanged, position))):
             state = next(s for at, s in enumerate(self.states) if self.index.get(s) != at)
-            msg = (
-                "this state was changed after the game returned it; states are values: make a "
-                "new one, as with attrs.evolve, and decorate its class with @attrs.frozen"
-            )
-            raise GameError(msg, state=state)
+            raise GameError("a state was changed after the game returned it; make its class @attrs.frozen", state=state)
         self.unchanged = position
 
     def _limit_error(self, name: str, limit: int, position: int) -> StateLimitError:
         found = len(self.states)
         frontier = self.states[position : position + 3] or self.states[-3:]
-        msg = (
-            f"exploration passed {name}={limit:,} with {found:,} states and {len(self.keys):,} edges; "
-            f"states still to explore are, for example, {frontier!r}. Merge equal futures, cap a score, "
-            f"or raise {name}"
-        )
+        ahead = f"states still to explore are, for example, {frontier!r}"
+        msg = f"exploration passed {name}={limit:,} with {found:,} states and {len(self.keys):,} edges; {ahead}"
+        msg += f". Merge equal futures, cap a score, or raise {name}"
         if type(self.game).estimate is not Game.estimate:
             msg += "; or look some decisions ahead, with solver='lookahead'"
         return StateLimitError(msg, explored=found, frontier=frontier, value=found, limit=limit)
@@ -214,11 +206,7 @@ class Traversal(abc.ABC, Generic[R]):
         kind = type(state)
         if kind is not int and kind is not str:
             if kind is Dist:
-                msg = (
-                    "a distribution is not a state; where chance moves, or chooses the start, let node() give "
-                    "roll(...) or chance(...) for a state of its own"
-                )
-                raise GameError(msg, value=state)
+                raise GameError("a distribution is not a state; give a state whose node() is a roll(...)", value=state)
             check_state(state)
         self.states.append(state)
 
@@ -361,8 +349,7 @@ class Traversal(abc.ABC, Generic[R]):
     def assemble(self, totals: Sequence[int] | None = None) -> tuple[dict[str, Any], int]:
         """Return the fields that networks and lattices have in common, and the node of the first inline end."""
         if self.flips and self.kinds.count(Kind.MIN) > self.natures:
-            msg = "a game uses either pass_to (payoffs seen by the mover) or player=1 (payoffs of player 0), not both"
-            raise GameError(msg)
+            raise GameError("use pass_to (payoffs seen by the mover) or player=1 (payoffs of player 0), not both")
         written = self.kinds, self.degrees, self.keys, self.nums, self.state_row, self.inline_row
         rows = assemble(*written, len(self.ends), totals)
         if self.flips and self.starter:
@@ -392,11 +379,8 @@ class Traversal(abc.ABC, Generic[R]):
         if not self.defects:
             return ()
         defect, state = self.worst_defect
-        text = (
-            f"{self.defects} distributions do not sum to 1 and mean the normalised rationals; "
-            f"the largest defect is {float(defect):.3g}, in state {state!r}"
-        )
-        return (text,)
+        largest = f"the largest defect is {float(defect):.3g}, in state {state!r}"
+        return (f"{self.defects} distributions do not sum to 1 and mean the normalised rationals; {largest}",)
 
 
 def dead_end() -> DeadEndError:

@@ -177,8 +177,7 @@ def from_pymdptoolbox(P: Any, R: Any, discount: Any = 1, *, start: Start = 0, to
     shapes = [p.shape for p in matrices]
     n, count = shapes[0][0] if shapes else 0, len(matrices)
     if not n or set(shapes) != {(n, n)}:
-        msg = f"P holds matrices of the shapes {shapes}, not one square shape, of one state or more, for every action"
-        raise errors.GameError(msg)
+        raise errors.GameError(f"P holds matrices of the shapes {shapes}, not of one square shape for every action")
     if isinstance(R, (list, tuple)) and any(issparse(r) for r in R):
         rewards = _folded(matrices, [_sparse(r, "R") for r in R])
     else:
@@ -190,8 +189,7 @@ def from_pymdptoolbox(P: Any, R: Any, discount: Any = 1, *, start: Start = 0, to
         elif given.shape == (count, n, n):
             rewards = _folded(matrices, [csr_array(r) for r in given])
         else:
-            msg = f"R has the shape {given.shape}; it is {(n,)}, {(n, count)} or {(count, n, n)}"
-            raise errors.GameError(msg)
+            raise errors.GameError(f"R has the shape {given.shape}; it is {(n,)}, {(n, count)} or {(count, n, n)}")
     by_state = np.arange(n * count).reshape(count, n).T.ravel()
     stacked = csr_array(vstack(matrices, format="csr"))[by_state]
     states = np.repeat(np.arange(n), count)
@@ -229,8 +227,7 @@ def from_quantecon(
     if s_indices is None:
         dense = _floats(Q, "Q")
         if reward.ndim != 2 or dense.shape != (*reward.shape, reward.shape[0]):
-            msg = f"R has the shape {reward.shape} and Q {dense.shape}; they are (n, m) and (n, m, n)"
-            raise errors.GameError(msg)
+            raise errors.GameError(f"R has the shape {reward.shape} and Q {dense.shape}; they are (n, m) and (n, m, n)")
         n, m = reward.shape
         states, actions = np.repeat(np.arange(n), m), np.tile(np.arange(m), n)
         matrix = csr_array(dense.reshape(n * m, n))
@@ -244,8 +241,7 @@ def from_quantecon(
             if given.dtype.kind not in "iu":
                 raise errors.GameError(f"{name} holds {given.dtype}, and states and actions are whole numbers")
         if len(shapes) > 1:
-            msg = f"R, Q, s_indices and a_indices do not belong together: their lengths are {sorted(shapes)}"
-            raise errors.GameError(msg)
+            raise errors.GameError(f"R, Q, s_indices and a_indices do not fit: their lengths are {sorted(shapes)}")
         if len(states) and not (states.min() >= 0 and states.max() < n and actions.min() >= 0):
             has = f"s_indices has {states.min()} to {states.max()}, a_indices {actions.min()} and more"
             raise errors.GameError(f"{has}; there are {n} states, and both are numbered from 0")
@@ -260,8 +256,7 @@ def from_quantecon(
         msg = "this pair of state and action occurs twice"
         raise errors.DuplicateActionError(msg, state=int(states[twice[0]]), action=int(actions[twice[0]]))
     if len(lacking := np.flatnonzero(np.bincount(states, minlength=n) == 0)):
-        msg = "a state has no action that is allowed; give it one that stays, with reward 0"
-        raise errors.DeadEndError(msg, state=int(lacking[0]))
+        raise errors.DeadEndError("a state has no allowed action; give it one that stays", state=int(lacking[0]))
     names = actions.tolist()
     network = _network(states, matrix[at], reward[at], beta or 1, names, start=start, tolerance=tolerance)
     return network if beta else attrs.evolve(network, horizon=1)
@@ -308,8 +303,7 @@ def _network(
     if not len(states):
         raise errors.GameError("there are no states")
     if len(empty := np.flatnonzero(np.diff(matrix.indptr) == 0)):
-        msg = "a row of probabilities is empty: every action must lead somewhere"
-        raise errors.GameError(msg, state=int(states[empty[0]]))
+        raise errors.GameError("a row of probabilities is empty: an action leads nowhere", state=int(states[empty[0]]))
     count = np.bincount(states, minlength=matrix.shape[1])
     pointers = np.concatenate(([0], np.cumsum(count)))
     return decision_process(pointers, matrix, reward, actions=actions, **more).network(discount=discount)

@@ -81,8 +81,7 @@ def find_format(path: PathLike, name: str | None = None, *, writing: bool = Fals
     suffix = Path(path).suffix.lower()
     chosen = [one for one in FORMATS if (suffix in one.suffixes if name is None else name == one.name)]
     if not chosen or chosen[0] not in able:
-        msg = f"{asked} cannot be {what}; formats that can are: {have}"
-        raise UnsupportedError(msg, value=name or os.fspath(path))
+        raise UnsupportedError(f"{asked} cannot be {what}; formats that can are: {have}", value=name or os.fspath(path))
     return chosen[0]
 
 

@@ -217,8 +217,7 @@ class _Parse:
     def in_section(self, section: str, text: str) -> None:
         reader = self.reader
         if section == "@parameters":
-            msg = f"{reader.path} has the parameters {text}; give them values first (storm-pars, or PRISM -const)"
-            raise UnsupportedError(msg)
+            raise UnsupportedError(f"{reader.path} has parameters {text}; give them values (storm-pars, PRISM -const)")
         if section == "@reward_models" and not self.reward_models:
             self.reward_models = text.split()
             if len(set(self.reward_models)) < len(self.reward_models):
@@ -239,15 +238,13 @@ class _Parse:
     def read_kind(self, text: str) -> None:
         self.kind = text.lower()
         if self.kind in _OTHERS:
-            msg = f"{self.reader.path} holds a {text}; only DRN files of a DTMC or an MDP can be read"
-            raise UnsupportedError(msg, value=text)
+            raise UnsupportedError(f"{self.reader.path} holds a {text}; only DTMC and MDP can be read", value=text)
         if self.kind not in ("dtmc", "mdp"):
             raise self.reader.corrupt("@type", f"{text[:40]!r} is not a type of model")
 
     def read_value_type(self, text: str) -> None:
         if text in ("double-interval", "rational-interval", "parametric"):
-            msg = f"{self.reader.path} has values of type {text}; a model needs numbers"
-            raise UnsupportedError(msg, value=text)
+            raise UnsupportedError(f"{self.reader.path} has values of type {text}; a model needs numbers", value=text)
         if text not in ("double", "rational"):
             raise self.reader.corrupt("@value_type", f"{text[:40]!r} is not a type of values")
         if self.exact is None:
@@ -271,8 +268,7 @@ class _Parse:
             raise reader.corrupt("state", f"{number} where {expected} of {self.states} is expected")
         rest = rest.strip()
         if rest.startswith(("!", "{")):
-            msg = f"{reader.path}, line {reader.line}: rates and observations cannot be read"
-            raise UnsupportedError(msg)
+            raise UnsupportedError(f"{reader.path}, line {reader.line}: rates and observations cannot be read")
         self.state_reward, rest = self.bracket(rest)
         if rest.count('"') % 2:
             raise reader.corrupt("label", "a quotation mark is missing")
@@ -320,8 +316,7 @@ class _Parse:
     def plain(self, text: str, field: str) -> str:
         """Return a number as it is written, or what a placeholder stands for."""
         if text.startswith("["):
-            msg = f"{self.reader.path}, line {self.reader.line}: an interval of probabilities cannot be read"
-            raise UnsupportedError(msg)
+            raise UnsupportedError(f"{self.reader.path}, line {self.reader.line}: intervals cannot be read")
         if text.startswith("$") and text not in self.placeholders:
             raise self.reader.corrupt(field, f"the placeholder {text[:40]} is not defined")
         return self.placeholders.get(text, text)

@@ -79,8 +79,7 @@ class Model:
     def labelled(self, label: str) -> list[Hashable]:
         """Return the states that have a label, as the network names them; a `GameError` lists the labels."""
         if label not in self.labels:
-            msg = f"there is no label {label!r}; the labels are: {', '.join(self.labels) or 'none'}"
-            raise GameError(msg, value=label)
+            raise GameError(f"no label {label!r}; the labels are: {', '.join(self.labels) or 'none'}", value=label)
         states = range(self.n_states) if self.states is None else self.states
         return [states[at] for at in self.labels[label]]
 
@@ -218,8 +217,7 @@ def explicit(network: Network, *, games: bool = True, name: str = "this format",
 def label_names(labels: Mapping[str, T]) -> Mapping[str, T]:
     """Return the labels, whose names were checked: formats take words other than those that they use."""
     if not isinstance(labels, Mapping):
-        msg = f"labels={labels!r} is not a dictionary; write labels={{name: [state, ...]}}"
-        raise GameError(msg, value=labels)
+        raise GameError(f"labels={labels!r} is not a dictionary; write labels={{name: [state, ...]}}", value=labels)
     for label, states in labels.items():
         if isinstance(states, str) or not isinstance(states, Iterable):
             msg = f"label {label!r} belongs to {states!r}, which is not a collection of states; write [state, ...]"

@@ -128,8 +128,7 @@ def _index(value: Any, below: int, what: str) -> int:
     except TypeError:
         number = -1
     if not 0 <= number < below:
-        msg = f"{value!r} is not {what}; they are the numbers 0 to {below - 1}"
-        raise GameError(msg, value=value, limit=below)
+        raise GameError(f"{value!r} is not {what}; they are the numbers 0 to {below - 1}", value=value, limit=below)
     return number
 
 

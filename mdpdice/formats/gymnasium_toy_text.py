@@ -63,8 +63,7 @@ def from_gymnasium(
         A number is out of its range; the error names state and action.
     """
     if max_denominator is not None and (type(max_denominator) is not int or max_denominator < 1):
-        msg = f"max_denominator is a whole number of at least 1, not {max_denominator!r}"
-        raise GameError(msg, value=max_denominator)
+        raise GameError(f"max_denominator is a positive whole number, not {max_denominator!r}", value=max_denominator)
     table, first = _table(source)
     states = list(table)
     number = {state: at for at, state in enumerate(states)}
@@ -84,8 +83,7 @@ def from_gymnasium(
                 p, to, reward, terminated = _entry(entry, state, action)
                 at = over if terminated else _place(number, to)
                 if at is None:
-                    msg = f"the next state {to!r} is not in the table"
-                    raise GameError(msg, state=state, action=action, value=to)
+                    raise GameError(f"the next state {to!r} is not in the table", state=state, action=action, value=to)
                 if max_denominator is not None:
                     p = _simple(p, max_denominator, tolerance, state, action)
                 row.setdefault((at, bool(reward < 0)), []).append((p, reward))
@@ -167,8 +165,7 @@ def _entry(entry: Any, state: Any, action: Any) -> tuple[Any, Any, Any, bool]:
         msg = f"{entry!r} is not (probability, next state, reward, terminated)"
         raise GameError(msg, state=state, action=action, value=entry) from error
     if not isinstance(terminated, bool | np.bool_ | int):
-        msg = f"terminated is {terminated!r}; it is True or False"
-        raise GameError(msg, state=state, action=action, value=terminated)
+        raise GameError(f"terminated={terminated!r} is not True or False", state=state, action=action, value=terminated)
     try:
         chance = own_number(p, "probability")
     except GameError as error:
@@ -216,6 +213,5 @@ def to_gymnasium(game: Game[Any, Any] | Network) -> NetworkEnv:
     except ModuleNotFoundError as error:
         if error.name != "gymnasium":
             raise
-        msg = "an environment needs Gymnasium: pip install gymnasium"
-        raise MissingPackageError(msg, package="gymnasium") from error
+        raise MissingPackageError("this needs Gymnasium: pip install gymnasium", package="gymnasium") from error
     return NetworkEnv(game if isinstance(game, Network) else explore(game))

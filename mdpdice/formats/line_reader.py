@@ -174,20 +174,17 @@ def number_text(value: Number, *, exact: bool) -> str:
         if Fraction(decimal := repr(near)) == number:
             return decimal
         if not exact and abs(number) < sys.float_info.min and Fraction(near) != number:
-            msg = f"{decimal} would stand for a number near 0 that no float holds; exact=True writes it"
-            raise UnsupportedError(msg)
+            raise UnsupportedError(f"{decimal} stands for a number near 0 that no float holds; exact=True writes it")
         return f"{number.numerator}/{number.denominator}" if exact else decimal
     except (ValueError, OverflowError) as error:
         # Python writes no integer of more than 4300 digits.
-        msg = "a number is too long, or too large for a float; .npz (Network.save) holds it"
-        raise UnsupportedError(msg) from error
+        raise UnsupportedError("a number is too long or too large for a float; .npz (Network.save) holds it") from error
 
 
 def require_network(network: Any) -> None:
     """Reject what is not a network before it is written, and say what to do."""
     if not isinstance(network, Network):
-        msg = f"{network!r} is not a Network; explore(game) makes one of a game, and replicate(lattice) of a lattice"
-        raise GameError(msg, value=network)
+        raise GameError(f"{network!r} is not a Network; explore(game) or replicate(lattice) makes one", value=network)
 
 
 def require_one_player(network: Network, name: str) -> None:

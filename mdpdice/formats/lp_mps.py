@@ -67,8 +67,7 @@ def write_mps(network: Network, path: PathLike) -> ProgramFile:
 def _write(network: Network, path: PathLike, form: str) -> ProgramFile:
     require_network(network)
     if network.two_player:
-        msg = "a game of two players is not one linear program; solver='linear-programming' solves several in turn"
-        raise UnsupportedError(msg)
+        raise UnsupportedError("two players are not one linear program; solver='linear-programming' solves several")
     require_floats(network, f"a file of {form.upper()}")
     problem = prepare(network)
     canonical = problem.canonical

@@ -76,8 +76,7 @@ def from_networkx(graph: Any) -> Network:
     for state, kind in zip(states, kinds, strict=True):
         given = graph.nodes[state].get("payoff", 0)
         if given and kind != Kind.END:
-            msg = "only an END has a payoff; intermediate rewards belong to edges"
-            raise GameError(msg, state=state, value=given)
+            raise GameError("only an END has a payoff; intermediate rewards belong to edges", state=state, value=given)
     reward, exact_rewards = _numbers(((states[a], data) for a, _, data in edges), "reward", len(edges))
     payoff, exact_payoffs = _numbers(graph.nodes.data(), "payoff", len(states))
     weight, numerator, warnings = _weights(kinds, edges, states)
@@ -112,8 +111,7 @@ def _kind(data: Any, edges: list[Any], state: Hashable) -> Kind:
             raise GameError(msg, state=state)
         return Kind.CHANCE if weighted else Kind.MAX if edges else Kind.END
     if (name := str(getattr(given, "name", given)).upper()) not in Kind.__members__:
-        msg = f"kind {given!r}: it is one of {', '.join(Kind.__members__)}"
-        raise GameError(msg, state=state, value=given)
+        raise GameError(f"kind {given!r}: it is one of {', '.join(Kind.__members__)}", state=state, value=given)
     kind = Kind[name]
     if (kind == Kind.END) != (not edges):
         raise GameError("an END has no edges, and every other node has some", state=state, value=given)
@@ -128,16 +126,14 @@ def _numbers(items: Iterable[tuple[Any, Any]], what: str, size: int) -> tuple[Fl
 
 def _sign(data: Any, state: Any) -> int:
     if (sign := data.get("sign", 1)) not in (1, -1):
-        msg = f"sign {sign!r}: it is -1 where the players change sides, else 1"
-        raise GameError(msg, state=state, value=sign)
+        raise GameError(f"sign {sign!r}: it is -1 where the players change sides, else 1", state=state, value=sign)
     return int(sign)
 
 
 def _start(graph: Any, states: list[Any]) -> Any:
     if (start := graph.graph.get("start")) is None:
         if len(sources := [state for state in states if graph.in_degree(state) == 0]) != 1:
-            msg = f"{len(sources)} nodes have no predecessor; say where to start, as graph.graph['start'] = ..."
-            raise GameError(msg)
+            raise GameError(f"{len(sources)} nodes have no predecessor; say where to start: graph.graph['start'] = ...")
         return sources[0]
     if start not in graph:
         raise UnknownStateError(f"the start {start!r} is not a node of the graph", value=start)
@@ -260,13 +256,11 @@ def _chosen(network: Network, policy: Any) -> tuple[set[int], Any]:
     if policy is None:
         return set(), None
     if policy.network.digest != network.digest:
-        msg = "the policy belongs to another network; explore the game once and solve what you draw"
-        raise GameError(msg)
+        raise GameError("the policy belongs to another network; explore the game once and solve what you draw")
     solved = isinstance(policy, Solution)
     edges, values = (policy.nodes.choice, policy.nodes.values) if solved else (policy.choice, None)
     if edges.ndim != 1:
-        msg = "with a horizon the best action depends on the steps left, and a drawing has no time; solve without one"
-        raise UnsupportedError(msg)
+        raise UnsupportedError("with a horizon the best action depends on the steps left; solve without one to draw")
     return set(edges[edges >= 0].tolist()), values
 
 

@@ -75,8 +75,7 @@ def write_petsc(network: Network, transitions: PathLike, costs: PathLike, *, mod
     """
     sign = _sign(mode)
     if Path(transitions).absolute() == Path(costs).absolute():
-        msg = f"transitions and costs are two files, and both are {os.fspath(transitions)}"
-        raise GameError(msg, value=transitions)
+        raise GameError(f"transitions and costs are two files; both are {os.fspath(transitions)}", value=transitions)
     table = tabulate(network, "a stacked matrix for madupite")
     choice = table.padded()
     _write(transitions, csr_array(table.matrix[choice.ravel()]))
@@ -134,8 +133,7 @@ def read_petsc(
     matrix, cost = _read(transitions), _read(costs)
     n, m = cost.shape
     if matrix.shape != (n * m, n):
-        what = f"it is {matrix.shape}; costs of shape {cost.shape} need {(n * m, n)}"
-        raise _corrupt(transitions, "shape", what)
+        raise _corrupt(transitions, "shape", f"it is {matrix.shape}; costs of shape {cost.shape} need {(n * m, n)}")
     if len(empty := np.flatnonzero(np.diff(matrix.indptr) == 0)):
         raise _corrupt(transitions, "rows", f"row {empty[0]} is empty: action {empty[0] % m} leads nowhere")
     # The rewards are dense, but no larger than the rows of the other file.
@@ -156,8 +154,7 @@ def _read(path: PathLike) -> Any:
             raise _corrupt(path, "header", f"it has {size} bytes, fewer than a header")
         mark, rows, columns, entries = _numbers(file, 4, _INT).tolist()
         if mark != _MATRIX:
-            what = f"it begins with {mark}; a matrix with 32-bit indices begins with {_MATRIX}"
-            raise _corrupt(path, "header", what)
+            raise _corrupt(path, "header", f"it begins with {mark}; a matrix with 32-bit indices begins with {_MATRIX}")
         if entries < 0:
             raise _corrupt(path, "header", f"it announces {entries} entries: dense matrices are not read")
         # Compared before anything is allocated.

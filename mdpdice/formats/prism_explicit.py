@@ -63,8 +63,7 @@ def write_prism_explicit(
         raise GameError(f'dialect {dialect!r}: it is "prism" or "storm"', value=dialect)
     base = Path(path)
     if base.suffix in (".lab", ".srew", ".trew", ".sta"):
-        msg = f"{base} is the name of another file of the model; that of the transitions is {base.with_suffix('.tra')}"
-        raise GameError(msg, value=base)
+        raise GameError(f"{base} is another file; transitions go to {base.with_suffix('.tra')}", value=base)
     found = explicit(network, games=False, name="PRISM's explicit format", labels=labels)
     model = found.model
     suffix, other = (".srew", ".trew") if model.kind == "dtmc" else (".trew", ".srew")
@@ -244,8 +243,7 @@ class _Transitions:
         row = self.rows.setdefault(key, {})
         self.line.setdefault(key, reader.line)
         if number.startswith("["):
-            msg = f"{reader.path}, line {reader.line}: an interval of probabilities cannot be read"
-            raise UnsupportedError(msg, value=number)
+            raise UnsupportedError(f"{reader.path}, line {reader.line}: intervals cannot be read", value=number)
         p = reader.probability(number)
         row[to] = p if to not in row else Fraction(row[to]) + Fraction(p)
         name = " ".join(action)
@@ -303,8 +301,7 @@ class _Transitions:
             key, to, (number, *rest) = self.key(reader, parts)
             row = self.rows.get(key, {})
             if rest or to not in row or (key, to) in seen:
-                what = f"{' '.join(parts)[:40]!r} is not a transition, or is repeated"
-                raise reader.corrupt("transition", what)
+                raise reader.corrupt("transition", f"{' '.join(parts)[:40]!r} is not a transition, or is repeated")
             seen.add((key, to))
             # Three tenths of a float are not the float of three tenths, so this is summed exactly.
             reward = reader.number(number, "reward")

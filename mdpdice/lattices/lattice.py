@@ -163,6 +163,17 @@ class Lattice:
             inside[node] = self.actions[self.first_action(node)] == "die 1"
         return cast("Bools", inside)
 
+    @cached_property
+    def pays(self) -> bool:
+        """Whether some edge has a reward."""
+        return bool((self.reward >= 0).any())
+
+    @cached_property
+    def payoffs(self) -> set[Any]:
+        """Different payoffs of the ends; None stands for one that depends on the counters."""
+        places = np.unique(self.payoff[self.kind == Kind.END]).tolist()
+        return {0 if at < 0 else self.rewards[at].value for at in places}
+
     @property
     def point_type(self) -> np.dtype[Any]:
         """Type that is large enough for the numbers of points, and that kernels index by."""

@@ -23,6 +23,7 @@ layer ready.
 from __future__ import annotations
 
 from collections import defaultdict
+from contextlib import nullcontext
 from functools import partial
 from itertools import combinations_with_replacement, pairwise
 from typing import Any
@@ -140,25 +141,15 @@ def _resumed(work: _Work) -> tuple[int, int]:
     """Fill in what an earlier solve has done: how many layers, and its largest number of sweeps."""
     layers, file = work.layers, work.run.checkpoint
     done, most = 0, 1
-    steps = iter(()) if file is None else file.steps("steps")
-
-    def following() -> Floats | None:
-        step = next(steps, None)
-        if file is None or step is None:
-            return None
-        with file.last("steps").part("steps"):
+    steps, team = work.run.steps(), work.run.team
+    while (step := team.handed(lambda: next(steps, None))) is not None:
+        with team.together(), nullcontext() if file is None else file.last("steps").part("steps"):
             points = layers.layers[len(layers.layers) - 1 - done].points
-            here = np.full(int(layers.reached[:, points].sum()), np.nan)
-            here[:] = step["values"]
-            return np.append(step["sweeps"][:1], here)
-
-    while (found := work.run.team.handed(following)) is not None:
-        points = layers.layers[len(layers.layers) - 1 - done].points
-        marks = layers.reached[:, points]
-        here = np.full(marks.shape, np.nan)
-        here[marks] = found[1:]
+            marks = layers.reached[:, points]
+            here = np.full(marks.shape, np.nan)
+            here[marks] = step["values"]
+            done, most = done + 1, int(step["sweeps"][0])
         work.values[:, points] = here
-        done, most = done + 1, int(found[0])
     if done:
         work.run.tell("resume", layers=done)
     return done, most

@@ -13,6 +13,7 @@ sides of a race swap their scores, the two orders of the same two scores are a p
 from __future__ import annotations
 
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import nullcontext
 from functools import cached_property
 from typing import Any
 
@@ -34,7 +35,7 @@ from mdpdice.numerics.threads import in_parallel, threads, workers
 SLAB_BYTES = 8 << 20
 """Size of the tables for one piece of a layer."""
 KEPT_SHARE = 4
-"""One part in `KEPT_SHARE` of the available memory may hold tables that are needed again."""
+"""One part in `KEPT_SHARE` of the memory that is left may hold tables that are needed again."""
 AHEAD_UP_TO_POINTS = 1 << 16
 """Points of a layer whose tables are made while the layer before is looked at."""
 LAYERS_FROM_EDGES = 400
@@ -158,23 +159,24 @@ def find_large_layers(lattice: Lattice, run: Run, *, max_bytes: int | None = Non
 
 def _find(lattice: Lattice, run: Run, limit: int, least: int = 0) -> Layers | None:
     program = compile_program(lattice)
-    _check_memory(program, limit, run)
+    spare = max(0, available_bytes() - _check_memory(program, limit, run)) // KEPT_SHARE // run.team.local
     ranks = rank_points(lattice)
     if lattice.n_edges * lattice.size < least * (int(ranks.layer.max()) + 1):
         return None
-    spread = _Spread(program, ranks, run, "found")
+    spread = _Spread(program, ranks, run, "found", spare)
     found = spread.run()
     if spread.itself:
         # Every process looks at all points then: the parts of a layer depend on the order in which they are found.
-        found = _Spread(program, attrs.evolve(ranks, strict=False), run, "found").run()
+        found = _Spread(program, attrs.evolve(ranks, strict=False), run, "found", spare).run()
     if found is None:
         # What was inferred from a sample does not hold everywhere, so nothing is inferred.
-        found = _Spread(program, rank_points(lattice, infer=False), run, "again").run()
+        found = _Spread(program, rank_points(lattice, infer=False), run, "again", spare).run()
         assert found is not None
     return found
 
 
-def _check_memory(program: Program, limit: int, run: Run) -> None:
+def _check_memory(program: Program, limit: int, run: Run) -> int:
+    """Return the bytes that all processes of this machine need, if they may be used."""
     size, entries, width = program.lattice.size, len(program.entries), program.lattice.point_type.itemsize
     on_disk = run.checkpoint is not None or run.team.folder is not None
     # Layer, order in it and place of every point, with room to sort; per entry a mark and two for the check; a value.
@@ -187,12 +189,13 @@ def _check_memory(program: Program, limit: int, run: Run) -> None:
             "points, solve game.unrolled(); with a checkpoint in a folder values lie there, and less memory is taken"
         )
         raise StateLimitError(msg, explored=0, frontier=[], value=needed, limit=limit)
+    return needed
 
 
 class _Spread:
-    """Marks what can be reached, layer by layer; `series` is what this is called in a checkpoint."""
+    """Marks what can be reached; `series` is the name in a checkpoint, and kept tables have `spare` bytes at most."""
 
-    def __init__(self, program: Program, ranks: Ranks, run: Run, series: str) -> None:
+    def __init__(self, program: Program, ranks: Ranks, run: Run, series: str, spare: int) -> None:
         self.program = program
         self.lattice = lattice = program.lattice
         self.ranks = ranks
@@ -205,7 +208,7 @@ class _Spread:
         self.reached[0, lattice.start_point] = True
         self.place = np.full(lattice.size, -1, dtype=lattice.point_type)
         self.counts = np.zeros(2, dtype=np.int64)
-        self.spare = available_bytes() // KEPT_SHARE // run.team.local
+        self.spare = spare
         self.kept: dict[tuple[int, int], Tables] = {}
         self.ahead: Future[tuple[Ints, Tables]] | None = None
 
@@ -260,7 +263,7 @@ class _Spread:
         ranks = self.ranks
         order = np.argsort(ranks.layer, kind="stable")
         starts = np.searchsorted(ranks.layer[order], np.arange(int(ranks.layer.max()) + 2))
-        file = None if self.progress.team.size > 1 else self.progress.checkpoint
+        file = self.progress.checkpoint
         layers, begin = self._resumed(len(starts) - 1)
         with workers() as pool:
             for number in range(begin, len(starts) - 1):
@@ -272,24 +275,32 @@ class _Spread:
                     return None
                 if len(layer.points):
                     layers.append(layer)
-                states, edges = self.counts.tolist()
+                due = file is not None and bool(layers) and file.due(1.0)
+                states, edges, self.itself, self.back, due = self._summed(due)
+                if self.itself or self.back:
+                    return None
                 self.progress.tell("explore", layers=number + 1, of=len(starts) - 1, states=states, edges=edges)
-                if file is not None and layers and file.due(1.0):
-                    file.put(self.series, self._state(layers, number + 1))
-        numbers = np.zeros((self.team.size, 4))
-        numbers[self.team.rank] = *self.counts, self.itself, self.back
-        states, edges, self.itself, self.back = self.team.joined(numbers).sum(axis=0).astype(int).tolist()
-        if self.itself or self.back:
-            return None
+                if due:
+                    self.team.merge(self.reached, order[starts[number + 1] :])
+                if due and file is not None:
+                    file.put(self.series, self._state(layers, number + 1, (states, edges)))
+        states, edges, *_ = self._summed()
         return Layers(self.program, ranks, tuple(layers), self.reached, states, edges, self.tables, self.kept)
 
-    def _state(self, layers: list[Layer], done: int) -> dict[str, NDArray[Any]]:
-        """Return what is kept in a checkpoint."""
+    def _summed(self, due: bool = False) -> list[int]:
+        """Return what all processes counted and met, once they have come here."""
+        numbers = np.zeros((self.team.size, 5))
+        numbers[self.team.rank] = *self.counts, self.itself, self.back, due
+        found: list[int] = self.team.joined(numbers).sum(axis=0).astype(int).tolist()
+        return found
+
+    def _state(self, layers: list[Layer], done: int, counts: tuple[int, int]) -> dict[str, NDArray[Any]]:
+        """Return what is kept in a checkpoint; another process may already be marking what comes later."""
         none: list[Ints] = [np.zeros(0, dtype=np.int64)]
         points = np.concatenate(none + [layer.points for layer in layers])
         return {
             "done": np.array([done]),
-            "counts": self.counts,
+            "counts": np.array(counts),
             "reached": np.packbits(self.reached),
             "length": np.array([len(layer.points) for layer in layers], dtype=np.int64),
             "cyclic": np.array([layer.part is not None for layer in layers], dtype=np.bool_),
@@ -299,11 +310,11 @@ class _Spread:
 
     def _resumed(self, count: int) -> tuple[list[Layer], int]:
         """Layers that an earlier solve found, and how many it looked at; marks may be wrong, nothing else."""
-        file, size = self.progress.checkpoint, self.lattice.size
-        state = None if file is None or self.progress.team.size > 1 else file.state(self.series)
-        if file is None or state is None:
+        file, team, size = self.progress.checkpoint, self.progress.team, self.lattice.size
+        state = team.handed(lambda: None if file is None else file.state(self.series))
+        if state is None:
             return [], 0
-        with file.last(self.series).part(self.series):
+        with team.together(), nullcontext() if file is None else file.last(self.series).part(self.series):
             done, points, length = int(state["done"][0]), state["points"].astype(np.int64), state["length"]
             cuts = np.cumsum(length)
             inside = (length > 0).all() and (length <= len(points)).all() and cuts[-1] == len(points)
@@ -316,7 +327,8 @@ class _Spread:
             if not (inside and (np.diff(at) > 0).all()):
                 raise ValueError("its points are not those of its layers")
             marks = np.unpackbits(state["reached"], count=self.reached.size).view(np.bool_)
-            self.counts[:], self.reached[:] = state["counts"], marks.reshape(self.reached.shape)
+            self.counts[:] = state["counts"] if self.team.rank == 0 else 0
+            self.reached[:] = marks.reshape(self.reached.shape)
             pieces = np.split(points, cuts[:-1]), np.split(part, cuts[:-1]), state["cyclic"]
             layers = [
                 Layer(n, own, parts if itself else None)

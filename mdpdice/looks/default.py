@@ -40,16 +40,15 @@ def table(game: Game[Any, Any], axes: tuple[Axis, ...], state: Any, seen: Rolled
 def act(parts: list[Part], action: Any) -> Act:
     """Return the words of an action, and what it takes of these parts."""
     words = phrase(action).strip()
-    held = [action, *(init_fields(action) or {}).values()]
-    inner = next((one for one in held if isinstance(one, tuple) and init_fields(one) is None), None)
+    fields = None if type(action) in (int, str, tuple) else init_fields(action)  # most have none
+    held = [action, *(fields or {}).values()]
+    inner = next((one for one in held if isinstance(one, tuple) and not hasattr(one, "_fields")), None)
     for part in parts:
-        if isinstance(part, Boxes):
-            named = [one for one in held if isinstance(one, str) and one in part.names]
-            if named:
-                return Act(words, (part.label, ((part.names.index(named[0]),),)))
+        if isinstance(part, Boxes) and (named := [one for one in held if isinstance(one, str) and one in part.names]):
+            return Act(words, (part.label, ((part.names.index(named[0]),),)))
         items = _items(part)
-        if inner is not None and items and not Multiset(inner) - Multiset(items):
-            return Act(words if inner else f"{words} none".strip(), (part.label, (_places(inner, items),)))
+        if inner is not None and items and len(places := _places(inner, items)) == len(inner):
+            return Act(words if inner else f"{words} none".strip(), (part.label, (places,)))
     return Act(words or "nothing")
 
 
@@ -123,9 +122,9 @@ def _side(name: str) -> tuple[str, Owner | None]:
 
 def _places(inner: tuple[Any, ...], items: tuple[Any, ...]) -> tuple[int, ...]:
     """Places of some of the items."""
-    left, found = Multiset(inner), []
+    left, found = list(inner), []
     for at, item in enumerate(items):
-        if left[item]:
-            left[item] -= 1
+        if item in left:
+            left.remove(item)
             found.append(at)
     return tuple(found)

@@ -28,17 +28,12 @@ from fractions import Fraction
 from typing import Any, cast
 
 from mdpdice.errors import UnknownStateError
-from mdpdice.modelling.text import hints_of, init_fields, init_names, shorten
+from mdpdice.modelling.text import REMEDY, hints_of, init_fields, init_names, shorten
 
 _WORDS = {"yes": True, "no": False, "none": None, "true": True, "false": False, "null": None}
 _FLOATS = ("inf", "nan", "infinity")
 _BARE = re.compile(r"[A-Za-z][\w'-]*")
 _NUMBER = r"[+-]?(?:\d{1,4000}/0*[1-9]\d{0,4000}|\d+\.\d*(?:[eE][+-]?\d+)?|\d+[eE][+-]?\d+|\d+|inf|nan)(?![\w.])"
-REMEDY = (
-    "let states be numbers, strings, tuples, enums or frozen attrs classes, or override show_state and read_state of "
-    "the game's Look"
-)
-"""What to do where a state has no text."""
 
 
 def spaced(name: str) -> str:
@@ -48,7 +43,7 @@ def spaced(name: str) -> str:
 
 def phrase(value: Any) -> str:
     """Return an action or outcome in words: ``CrossOut("pair")`` is "cross out pair"."""
-    if type(value) is int:
+    if type(value) in (int, str):
         return str(value)  # most are, and this is fast
     if (fields := init_fields(value)) is not None:
         named = len(fields) > 1

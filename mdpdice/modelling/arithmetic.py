@@ -43,11 +43,8 @@ class Arithmetic:
         return half + half + odd
 
     def _refused(self, other: Never) -> NoReturn:
-        msg = (
-            "a distribution is not a number; the sum of two dice is d6 + d6 or 2 @ d6, and twice what one of them "
-            "shows is d6.map(lambda k: 2 * k)"
-        )
-        raise GameError(msg, value=other)
+        how = "the sum of two dice is d6 + d6 or 2 @ d6, and twice what one of them shows is d6.map(lambda k: 2 * k)"
+        raise GameError(f"a distribution is not a number; {how}", value=other)
 
     __mul__ = __rmul__ = __matmul__ = _refused
 

@@ -59,14 +59,8 @@ def _assigned(error: Exception, what: str) -> str:
     if isinstance(getattr(owner, name, None), Expr):
         return f"{what} assigns to self.{name}; {assigned_counter(name, found['value'])}"
     if callable(getattr(owner, "node", None)):
-        return (
-            f"{what} assigns to self.{name}, and a game stays as it was made; what changes in a play is part of the "
-            "state, as in go((points, left)), or a counter"
-        )
-    return (
-        f"{what} assigns to {name!r} of {owner!r}, and states are values that never change; make a new one, as in "
-        f"go(attrs.evolve(state, {name}=...))"
-    )
+        return f"{what} assigns to self.{name}, and a game stays as it was made; write go((points, left)), or a counter"
+    return f"{what} assigns to {name!r} of {owner!r}, and states never change; go(attrs.evolve(state, {name}=...))"
 
 
 def assigned_counter(name: str, value: Any) -> str:

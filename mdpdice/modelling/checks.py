@@ -42,11 +42,7 @@ def _admit(kind: type, state: Any) -> Getter:
         raise GameError(f"{state!r} is not a state; go(...) takes the state to move to", value=state)
     equal: object = kind.__eq__
     if equal is object.__eq__ and not isinstance(state, Enum):
-        msg = (
-            f"states of class {kind.__name__} are compared by identity, so every visit would make a new state; "
-            "decorate the class with @attrs.frozen"
-        )
-        raise GameError(msg, value=state)
+        raise GameError(f"states of class {kind.__name__} are compared by identity; make it @attrs.frozen", value=state)
     getter = parts(kind)
     _ADMITTED[kind] = getter
     return getter
@@ -117,10 +113,7 @@ def not_an_edge_error(edge: Any) -> GameError:
     elif isinstance(edge, Unavailable):
         msg = "when(cond, edge) stands inside chance, where an edge cannot be left out; give it a third argument"
     elif isinstance(edge, Conditional) and edge.otherwise is None:
-        msg = (
-            f"when({edge.cond!r}, edge) stands inside chance, where an edge cannot be left out (give it a third "
-            "argument), or it needs counters and the game has none"
-        )
+        msg = f"when({edge.cond!r}, edge) stands inside chance, needs a third argument, or counters: the game has none"
     elif isinstance(edge, Conditional):
         msg = f"the condition {edge.cond!r} needs counters, and the game has none; it may use its own only"
     elif isinstance(edge, Go | PassTo):

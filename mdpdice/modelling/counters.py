@@ -144,8 +144,7 @@ class FlagsValue(Expr):
             raise GameError(f"{self!r}: {boxes!r} is not a collection of boxes", value=boxes)
         for box in boxes:
             if isinstance(box, Expr):
-                msg = f"{self!r}[{box!r}]: a box is named by a number; choose between boxes with when()"
-                raise GameError(msg, value=box)
+                raise GameError(f"{self!r}[{box!r}]: a box is named by a number; choose boxes with when()", value=box)
             try:
                 at = self.boxes.index(box) if isinstance(box, str) else operator.index(box)
             except (TypeError, ValueError):
@@ -181,18 +180,13 @@ class _Declaration:
 
     def _ready(self) -> str:
         if self.name is None:
-            raise GameError(
-                "a counter has its value in a game only; write it as a class attribute of the game, without annotation"
-            )
+            raise GameError("a counter is a class attribute of a game, without annotation; it has its value there only")
         return self.name
 
     def _misused(self, *_: object, **__: object) -> NoReturn:
         name = self.name or "name"
-        msg = (
-            f"the declaration of counter {name!r} is used as if it were its value; write it as a class attribute "
-            f"without annotation, {name} = {type(self).__name__}(...), and use self.{name} inside node()"
-        )
-        raise GameError(msg, value=self)
+        how = f"write it without annotation, {name} = {type(self).__name__}(...), and use self.{name} inside node()"
+        raise GameError(f"the declaration of counter {name!r} is used as if it were its value; {how}", value=self)
 
     __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __neg__ = _misused
     __lt__ = __le__ = __gt__ = __ge__ = __bool__ = __getitem__ = __iter__ = __index__ = _misused
@@ -230,8 +224,7 @@ class Counter(_Declaration):
         if outside not in ("error", "clip", "forbid"):
             raise GameError(f"outside={outside!r}; choose 'error', 'clip' or 'forbid'", value=outside)
         if not isinstance(values, range) and not callable(values):
-            msg = f"Counter({values!r}): the values are a range, or a function of the game that gives one"
-            raise GameError(msg, value=values)
+            raise GameError(f"Counter({values!r}): give it a range, or a function of the game", value=values)
         self._values = values
         self._start = start
         self._outside: Outside = outside
@@ -257,8 +250,7 @@ class Counter(_Declaration):
         if not values:
             raise GameError(f"counter {name!r} has no values: {values} is empty", value=values)
         if max(abs(values[0]), abs(values[-1])) > _LARGEST:
-            msg = f"counter {name!r} has values beyond 2**62; count in a larger unit"
-            raise GameError(msg, value=values, limit=_LARGEST)
+            raise GameError(f"counter {name!r} is beyond 2**62; count in a larger unit", value=values, limit=_LARGEST)
         start = values[0] if self._start is None else _ask(self._start, game, name, "start")
         first = whole_number(start)
         if first is None:
@@ -337,13 +329,9 @@ def axes(game: Game[Any, Any]) -> tuple[Axis, ...]:
                 found[name] = member
     for field in attrs.fields(kind) if attrs.has(kind) else ():
         if isinstance(getattr(game, field.name, None), _Declaration):
-            raise GameError(
-                f"counter {field.name!r} has an annotation, which makes it a parameter of the game; write "
-                f"{field.name} = Counter(...) without one"
-            )
+            raise GameError(f"counter {field.name!r} has an annotation; write {field.name} = Counter(...) without one")
     declared = {name: member for name, member in found.items() if isinstance(member, _Declaration)}
     for name, declaration in declared.items():
         if declaration.name != name:
-            msg = f"one counter has two names, {declaration.name!r} and {name!r}; declare a counter for each"
-            raise GameError(msg, value=name)
+            raise GameError(f"one counter has two names, {declaration.name!r} and {name!r}; declare two", value=name)
     return tuple(declaration.axis(game) for declaration in declared.values())

@@ -55,12 +55,9 @@ def die(faces: int) -> Dist[int]:
     """
     n = whole_number(faces)
     if n is None or n < 1:
-        raise GameError(
-            f"die() needs a whole number of faces of at least 1, not {faces!r}; for other faces write"
-            " uniform([...]), for a weighted die Dist({face: weight})",
-            value=faces,
-            limit=1,
-        )
+        how = "for other faces write uniform([...]), for a weighted die Dist({face: weight})"
+        msg = f"die() needs a whole number of faces of at least 1, not {faces!r}; {how}"
+        raise GameError(msg, value=faces, limit=1)
     refuse_vast(n, 8, f"die({n})", "keep apart only the ranges of faces that matter")
     return uniform(range(1, n + 1))
 
@@ -227,9 +224,7 @@ def _places(dice: list[Dist[object]], faces: Iterable[object] | None) -> dict[An
         try:
             return {face: k for k, face in enumerate(sorted(shown))}
         except TypeError as error:
-            raise GameError(
-                f"the faces cannot be sorted ({error}); name them in order: pool(dice, faces=[...])"
-            ) from error
+            raise GameError(f"the faces cannot be sorted ({error}); name them: pool(dice, faces=[...])") from error
     place: dict[Any, int] = {}
     for k, face in enumerate(faces):
         if place.setdefault(face, k) != k:

@@ -360,11 +360,8 @@ def uniform(outcomes: Iterable[T]) -> Dist[T]:
     try:
         items = list(outcomes)
     except TypeError as error:
-        raise GameError(
-            f"uniform() needs an iterable of outcomes, not {outcomes!r}; write uniform([...]), or die(n) for"
-            " the faces 1..n",
-            value=outcomes,
-        ) from error
+        msg = f"uniform() needs an iterable of outcomes, not {outcomes!r}; write uniform([...]), or die(n) for 1 to n"
+        raise GameError(msg, value=outcomes) from error
     return make_dist(*merge_outcomes(items, [1] * len(items)))
 
 
@@ -435,11 +432,8 @@ def as_dist(dist: DistLike[T]) -> Dist[T]:
         return dist
     # A class passes hasattr too (`Dist` for `Dist(...)`), but its items cannot be read.
     if isinstance(dist, type) or not callable(getattr(dist, "items", None)):
-        raise GameError(
-            f"expected a distribution, got {dist!r}; write Dist({{outcome: weight}}), uniform([...]), die(n)"
-            " or certainly(x), or give an icepool or dyce die",
-            value=dist,
-        )
+        how = "write Dist({outcome: weight}), uniform([...]), die(n) or certainly(x), or give an icepool or dyce die"
+        raise GameError(f"expected a distribution, got {dist!r}; {how}", value=dist)
     return Dist(dist)
 
 
@@ -460,8 +454,7 @@ def refuse_vast(count: int, size: int, name: str, remedy: str) -> None:
     """Reject a distribution of `count` outcomes of `size` bytes each where that cannot fit in memory."""
     # Where there is plenty of memory time is what runs out; and asking for it takes longer than making a small one.
     if count > FEW and count * (OUTCOME_BYTES + size) > available_bytes():
-        msg = f"{name} would have {number_of(count)} outcomes, more than fit in memory; {remedy}"
-        raise GameError(msg, value=count)
+        raise GameError(f"{name} would have {number_of(count)} outcomes, too many for memory; {remedy}", value=count)
 
 
 def number_of(count: int) -> str:

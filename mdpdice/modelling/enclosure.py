@@ -31,8 +31,7 @@ class Enclosure:
 
     def __attrs_post_init__(self) -> None:
         if not self.lower <= self.value <= self.upper:
-            msg = f"the value {self.value!r} does not lie in [{self.lower!r}, {self.upper!r}]"
-            raise GameError(msg, value=self.value)
+            raise GameError(f"value {self.value!r} does not lie in [{self.lower!r}, {self.upper!r}]", value=self.value)
 
     @property
     def width(self) -> float:

@@ -17,12 +17,8 @@ _PRECEDENCE |= {"~": 6, "neg": 6}
 _ATOM = 7
 
 _FLAG_TEXT = {
-    "has": ".has({})",
-    "any": ".any({})",
-    "count": ".count(among=[{}])",
-    "with": ".add({})",
-    "without": ".remove({})",
-}
+    "has": ".has({})", "any": ".any({})", "count": ".count(among=[{}])", "with": ".add({})", "without": ".remove({})",
+}  # fmt: skip
 
 
 def expression_text(expr: Expr) -> str:

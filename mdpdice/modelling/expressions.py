@@ -35,12 +35,8 @@ BOOL, INT, RATIONAL, FLOAT = range(4)
 TYPES: tuple[type[Any], ...] = (bool, int, Fraction, float)
 
 ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
-    "+": operator.add,
-    "-": operator.sub,
-    "*": operator.mul,
-    "//": operator.floordiv,
-    "%": operator.mod,
-}
+    "+": operator.add, "-": operator.sub, "*": operator.mul, "//": operator.floordiv, "%": operator.mod,
+}  # fmt: skip
 
 # Flags are ints whose bit i is box i; the second operand is the mask of some boxes.
 FLAG_OPERATIONS: dict[str, Callable[[int, int], int]] = {
@@ -130,10 +126,7 @@ class Expr:
     def __format__(self, spec: str) -> str:
         if spec:
             return format(str(self), spec)
-        msg = (
-            f"{self!r} has no value while a game is declared, so an f-string cannot show it; write a text with "
-            f'counters as a tuple: ("you have ", {self!r})'
-        )
+        msg = f'{self!r} has no value while a game is declared; write a text with counters as a tuple: ("at", {self!r})'
         raise GameError(msg, value=self)
 
     # --- operators ----------------------------------------------------------
@@ -163,8 +156,7 @@ class Expr:
         return _divide("%", self, other)
 
     def __truediv__(self, other: object) -> Expr:
-        msg = f"({self!r}) / {other!r}: write * Fraction(1, n) for the exact quotient, or // and % for whole numbers"
-        raise GameError(msg, value=other)
+        raise GameError(f"({self!r}) / {other!r}: write * Fraction(1, n), or // and % for whole numbers", value=other)
 
     def __neg__(self) -> Expr:
         if self.op == "constant":
@@ -229,11 +221,10 @@ class Expr:
         return (str(self) if self.boolean else f"{self!r} != 0"), negation_text(self)
 
     def __hash__(self) -> int:
-        raise self._refusal(
-            "cannot be part of a state or action, a key, or a member of a set",
-            "change counters with go(state, self.name.set(...)), choose with when(...), look numbers up with "
-            "table(sequence, index)",
+        remedy = (
+            "change counters with go(state, self.name.set(...)), choose by when(), look up by table(sequence, index)"
         )
+        raise self._refusal("cannot be part of a state or action, a key, or a member of a set", remedy)
 
     def __iter__(self) -> Iterator[Any]:
         raise self._refusal("has no parts to go through", "use least, most, table, or flags[i] for one box")
@@ -324,8 +315,7 @@ def constant(value: Scalar) -> Expr:
             # A text may be a payoff, and is nothing to add to.
             return constant(own_number(None if isinstance(value, str) else value, "number"))
         except GameError as error:
-            msg = f"{value!r} is not a number; expressions are made of ints, Fractions, floats and counters"
-            raise GameError(msg, value=value) from error
+            raise GameError(f"{value!r} is not a number; use int, Fraction, float or counters", value=value) from error
     if kind == FLOAT and not math.isfinite(value):
         raise GameError(f"{value!r} in an expression; numbers are finite", value=value)
     # A sum with 0 has no negative zero: 0.0 and -0.0 are equal, so they are to be one expression.
@@ -463,11 +453,7 @@ def _logic(op: str, first: Expr, second: Expr) -> Expr:
 
 def _need_condition(op: str, expr: Expr) -> None:
     if expr.kind != BOOL:
-        msg = (
-            f"{op} joins conditions, and {expr!r} is a number; compare it with something, "
-            "with parentheses: (a < b) & (b < c)"
-        )
-        raise GameError(msg, value=expr)
+        raise GameError(f"{op} joins conditions, and {expr!r} is a number; write (a < b) & (b < c)", value=expr)
 
 
 def _extreme(op: str, values: tuple[Any, ...]) -> Expr:
@@ -545,5 +531,4 @@ def _look_up(values: Mapping[str, Any], name: str) -> Any:
     try:
         return values[name]
     except KeyError:
-        msg = f"counter {name!r} has no value here; an expression may use the counters of its own game only"
-        raise GameError(msg, value=name) from None
+        raise GameError(f"counter {name!r} has no value here; use those of the game itself", value=name) from None

@@ -268,5 +268,4 @@ class ClassicMDP(Game[S, A]):
             dist = as_dist(self.transition(state, action))
             return Chance(dist, tuple([go(to, reward=self.reward(state, action, to)) for to in dist.outcomes]), 0)
         except Exception as error:  # noqa: BLE001 - it goes on, with its place
-            what = "transition() or reward()"
-            raise (wrong := placed(error, state, action, raised_error, what)) from wrong.__cause__
+            raise (wrong := placed(error, state, action, raised_error, "transition() or reward()")) from wrong.__cause__

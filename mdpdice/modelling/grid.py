@@ -73,11 +73,9 @@ def range_error(axis: Axis, wanted: int) -> CounterRangeError:
 
 def forbidden_error(axis: Axis, wanted: int) -> CounterRangeError:
     """Return the error for a forbidden update of an edge that is not an option, and so cannot be removed."""
-    msg = (
-        f"counter {axis.name!r} would become {wanted}, outside its values, {axis.values}; outside='forbid' removes "
-        "options, and this edge is not an option of a decision: choose with when(condition, edge, edge), or "
-        "declare outside='clip'"
-    )
+    why = "outside='forbid' removes options, and this edge is not an option of a decision"
+    how = "choose with when(condition, edge, edge), or declare outside='clip'"
+    msg = f"counter {axis.name!r} would become {wanted}, outside its values, {axis.values}; {why}: {how}"
     return CounterRangeError(msg, value=wanted, limit=axis.values)
 
 

@@ -196,16 +196,13 @@ def end(payoff: Number | Expr = 0, *updates: Never, reward: None = None) -> Edge
     """
     if updates:
         new = repr(updates[0].value) if isinstance(updates[0], Update) else "..."
-        msg = (
-            f"end({', '.join(map(repr, (payoff, *updates)))}): the play stops here, so counters change no more; a "
-            f"payoff that depends on their new values is written with them, as in end({new})"
-        )
+        given = ", ".join(map(repr, (payoff, *updates)))
+        how = f"a payoff that depends on their new values is written with them, as in end({new})"
+        msg = f"end({given}): the play stops here, so counters change no more; {how}"
         raise GameError(msg, value=updates[0])
     if reward is not None:
-        msg = (
-            f"end({payoff!r}, reward={reward!r}): an end pays its payoff alone; add the reward to it, as in "
-            f"end({_summed(payoff)} + {_summed(reward)})"
-        )
+        both = f"{_summed(payoff)} + {_summed(reward)}"
+        msg = f"end({payoff!r}, reward={reward!r}): an end pays its payoff alone; add the reward to it: end({both})"
         raise GameError(msg, value=reward)
     return _ZERO_END if type(payoff) is int and payoff == 0 else End(payoff)
 
@@ -275,11 +272,7 @@ def _checked(updates: tuple[Any, ...]) -> Updates:
                 msg += "; write a star before a collection of them: go(state, *updates)"
             raise GameError(msg, value=update)
         if update.name in names:
-            msg = (
-                f"counter {update.name!r} is updated twice on one edge, and the updates of an edge are "
-                "simultaneous; write one update with the new value"
-            )
-            raise GameError(msg, value=update)
+            raise GameError(f"counter {update.name!r} is updated twice on one edge; write one update", value=update)
         names.add(update.name)
     return updates
 
@@ -425,8 +418,7 @@ def when(cond: bool | Expr, then: Any, otherwise: Any = _MISSING) -> Any:
             return _conditional(cond, then, otherwise)
         cond = cond.args[0]
     if not isinstance(cond, bool | np.bool_):
-        msg = f"the condition of when() is {cond!r}; write a comparison that gives True or False"
-        raise GameError(msg, value=cond)
+        raise GameError(f"the condition of when() is {cond!r}; write a comparison that gives True or False", value=cond)
     if cond:
         return then
     return _UNAVAILABLE if otherwise is _MISSING else otherwise
@@ -434,18 +426,13 @@ def when(cond: bool | Expr, then: Any, otherwise: Any = _MISSING) -> Any:
 
 def _conditional(cond: Expr, then: Any, otherwise: Any) -> Conditional:
     if not cond.boolean:
-        msg = f"the condition of when() is {cond!r}, a number; compare it, as in when({cond!r} > 0, ...)"
-        raise GameError(msg, value=cond)
+        raise GameError(f"the condition of when() is {cond!r}, a number; write when({cond!r} > 0, ...)", value=cond)
     if otherwise is _MISSING and isinstance(then, Decide):
-        msg = f"when({cond!r}, decide(...)) leaves open what happens elsewhere; give it a third argument"
-        raise GameError(msg, value=then)
+        raise GameError(f"when({cond!r}, decide(...)) leaves the rest open; give it a third argument", value=then)
     for branch in (then,) if otherwise is _MISSING else (then, otherwise):
         if isinstance(branch, Unavailable) or (isinstance(branch, Conditional) and branch.otherwise is None):
-            msg = (
-                "when(cond, edge) is an option that may be missing, so it stands directly inside decide() only; "
-                "join conditions with &, as in when(a & b, edge), or give it a third argument"
-            )
-            raise GameError(msg, value=branch)
+            how = "join conditions with &, as in when(a & b, edge), or give it a third argument"
+            raise GameError(f"when(cond, edge) stands directly inside decide() only; {how}", value=branch)
         if not isinstance(branch, Node):
             msg = f"when() chooses between edges or nodes, not {branch!r}; use go(...), end(...), decide(...)"
             raise GameError(msg, value=branch)

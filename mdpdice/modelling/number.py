@@ -87,8 +87,7 @@ def finite_number(value: Any, what: str) -> int | float | Fraction:
     try:
         finite = math.isfinite(number)
     except OverflowError as error:
-        msg = f"the {what} is larger than every float (1.8e308); count in a larger unit"
-        raise RewardNotFiniteError(msg, value=number) from error
+        raise RewardNotFiniteError(f"the {what} is larger than every float; use a larger unit", value=number) from error
     if not finite:
         msg = f"the {what} is {number!r}; infinite values are found by the solver, not declared"
         raise RewardNotFiniteError(msg, value=number)

@@ -26,8 +26,7 @@ def repeated(game: Game[Any, Any]) -> Game[Any, Any]:
 
     def led_back(edge: Any) -> Any:
         if type(edge) is PassTo:
-            msg = "repeated() is for one player, and here sides take turns by pass_to; repeat one turn of the game"
-            raise UnsupportedError(msg, value=edge)
+            raise UnsupportedError("repeated() is for one player; with pass_to repeat one turn of the game", value=edge)
         if type(edge) is Chance:
             return Chance(edge.dist, tuple(map(led_back, edge.edges)), edge.reward)
         return go(plain.start(), reward=edge.payoff) if type(edge) is End else edge

@@ -22,6 +22,8 @@ import attrs
 from mdpdice.errors import UnknownStateError
 from mdpdice.modelling.grid import At
 
+REMEDY = "use numbers, strings, tuples, enums or frozen attrs classes, or the game's Look: show_state and read_state"
+"""What to do where a state has no text."""
 ITSELF = "state"
 """Name of a state that has no parts."""
 
@@ -43,11 +45,7 @@ def encode(value: Any) -> Any:
         return [encode(item) for item in value]
     if isinstance(value, frozenset):
         return {name: sorted((encode(item) for item in value), key=json.dumps)}
-    msg = (
-        f"{value!r} has no text; let states be numbers, strings, tuples, enums or frozen attrs classes, "
-        "or override show_state and read_state of the game's Look"
-    )
-    raise UnknownStateError(msg, value=value)
+    raise UnknownStateError(f"{value!r} has no text; {REMEDY}", value=value)
 
 
 def decode(data: Any, classes: Mapping[str, type]) -> Any:

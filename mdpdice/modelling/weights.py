@@ -37,23 +37,17 @@ def split_pairs(weights: Any) -> tuple[list[Any], list[Any]]:
             outcomes.append(outcome)
             given.append(weight)
     except (TypeError, ValueError) as error:
-        raise errors.GameError(
-            f"cannot read pairs of outcome and weight from {weights!r} ({error}); write"
-            " Dist({outcome: weight, ...}) or Dist([(outcome, weight), ...]), or uniform([...]) for equal"
-            " chances",
-            value=weights,
-        ) from error
+        how = "write Dist({outcome: weight, ...}), Dist([(outcome, weight), ...]) or, for equal chances, uniform([...])"
+        msg = f"cannot read pairs of outcome and weight from {weights!r} ({error}); {how}"
+        raise errors.GameError(msg, value=weights) from error
     return outcomes, given
 
 
 def refuse_set(outcomes: object) -> None:
     """Refuse what has no order of its own."""
     if isinstance(outcomes, set | frozenset):
-        raise errors.NonDeterministicGameError(
-            "the order of a set may differ from run to run, and outcomes are numbered in order; give a list,"
-            " for instance sorted(...)",
-            value=outcomes,
-        )
+        msg = "the order of a set may differ from run to run; give a list of the outcomes, for instance sorted(...)"
+        raise errors.NonDeterministicGameError(msg, value=outcomes)
 
 
 def integer_weights(given: list[Any], outcomes: list[Any]) -> tuple[list[int], Fraction]:
@@ -97,11 +91,8 @@ def merge_outcomes(outcomes: Iterable[T], weights: Iterable[int]) -> tuple[tuple
         try:
             at = index.setdefault(outcome, new)
         except TypeError as error:
-            raise errors.GameError(
-                f"the outcome {outcome!r} is not hashable ({error}); use a tuple instead of a list, a"
-                " frozenset instead of a set, or an attrs-frozen class",
-                value=outcome,
-            ) from error
+            how = "use a tuple instead of a list, a frozenset instead of a set, or an attrs-frozen class"
+            raise errors.GameError(f"outcome {outcome!r} is not hashable ({error}); {how}", value=outcome) from error
         if at == new:
             kept.append(outcome)
             sums.append(weight)
@@ -126,11 +117,8 @@ def _ratio_of_weight(weight: Any, outcome: Any) -> tuple[int, int]:
     try:
         number = own_number(None if isinstance(weight, bool | np.bool_) else weight, "weight")
     except errors.GameError as error:
-        raise errors.GameError(
-            f"the weight {weight!r} of the outcome {outcome!r} is not a number; weights are int, float or Fraction"
-            f" ({_REMEDY}), and a bool is written int(flag)",
-            value=weight,
-        ) from error
+        msg = f"the weight {weight!r} of the outcome {outcome!r} is not a number; weights are int, float or Fraction"
+        raise errors.GameError(f"{msg} ({_REMEDY}), and a bool is written int(flag)", value=weight) from error
     try:
         return number.as_integer_ratio()
     except (OverflowError, ValueError) as error:
@@ -142,9 +130,8 @@ def ratio_of_outcome(value: Any) -> tuple[int, int]:
     try:
         number = own_number(None if isinstance(value, str) else value, "outcome")
     except errors.GameError as error:
-        raise errors.GameError(
-            f"the mean needs numbers, not {value!r}; give mean() a function that makes them numbers", value=value
-        ) from error
+        msg = f"the mean needs numbers, not {value!r}; give mean() a function that makes them numbers"
+        raise errors.GameError(msg, value=value) from error
     try:
         return number.as_integer_ratio()
     except (OverflowError, ValueError) as error:
@@ -156,14 +143,9 @@ ZERO = Fraction(0)
 
 
 def _empty_error() -> errors.EmptySupportError:
-    return errors.EmptySupportError(
-        "a distribution needs an outcome of positive weight; leave the draw out where nothing can happen"
-    )
+    return errors.EmptySupportError("a distribution needs an outcome of positive weight; leave the draw out")
 
 
 def _range_error(weight: Any, outcome: Any) -> errors.ProbabilityRangeError:
-    return errors.ProbabilityRangeError(
-        f"the weight {weight!r} of the outcome {outcome!r} is negative or not finite; weights are 0 or more "
-        f"({_REMEDY})",
-        value=weight,
-    )
+    msg = f"the weight {weight!r} of the outcome {outcome!r} is negative or not finite; weights are 0 or more"
+    return errors.ProbabilityRangeError(f"{msg} ({_REMEDY})", value=weight)

@@ -52,14 +52,12 @@ def _check_shapes(net: Network, wrong: list[str]) -> None:
     n, e = net.kind.size, net.dst.size
     degree = np.diff(net.indptr)
     if wrong or net.indptr.shape != (n + 1,) or net.indptr[0] != 0 or net.indptr[-1] != e or (degree < 0).any():
-        msg = f"the arrays of a network do not fit together ({', '.join(wrong) or 'indptr'}): {n} nodes, {e} edges"
-        raise errors.GameError(msg)
+        raise errors.GameError(f"the arrays do not fit together ({', '.join(wrong) or 'indptr'}): {n} nodes, {e} edges")
     if n == 0 or not 0 <= net.start < n:
         raise errors.UnknownStateError(f"the start node {net.start} is not one of the {n} nodes", value=net.start)
     if e and (net.dst.min() < 0 or net.dst.max() >= n):
         bad = int(np.flatnonzero((net.dst < 0) | (net.dst >= n))[0])
-        msg = f"edge {bad} leads to node {net.dst[bad]}, which does not exist"
-        raise errors.UnknownStateError(msg, value=int(net.dst[bad]))
+        raise errors.UnknownStateError(f"edge {bad} leads to node {net.dst[bad]} of {n}", value=int(net.dst[bad]))
     odd = np.flatnonzero((degree == 0) != (net.kind == Kind.END))
     if net.kind.max() > Kind.CHANCE or len(odd):
         bad = int(odd[0]) if net.kind.max() <= Kind.CHANCE else -1
@@ -162,8 +160,7 @@ def _check_exact(net: Network) -> None:
         try:
             near = np.fromiter(map(nearest, exact.values()), dtype=np.float64, count=len(exact))
         except OverflowError as error:
-            msg = f"an exact {name} is larger than every float (1.8e308); count in a larger unit"
-            raise errors.RewardNotFiniteError(msg) from error
+            raise errors.RewardNotFiniteError(f"exact {name} is larger than every float; use larger units") from error
         if not np.array_equal(near, floats[at]):
             bad = int(at[np.flatnonzero(near != floats[at])[0]])
             node = int(net.source[bad]) if name == "reward" else bad

@@ -167,8 +167,7 @@ def _owners(arrays: ChoiceArrays, owner: Any) -> Any:
 def _ints(values: Any, name: str) -> NDArray[np.int64]:
     array = np.asarray(values)
     if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
-        msg = f"{name} must be a flat array of whole numbers, not {array.dtype} of shape {array.shape}"
-        raise errors.GameError(msg)
+        raise errors.GameError(f"{name} is a flat array of whole numbers, not {array.dtype} of shape {array.shape}")
     return array.astype(np.int64, copy=False)
 
 
@@ -409,26 +408,19 @@ def _repairs(arrays: ChoiceArrays, defects: _Defects) -> tuple[str, ...]:
     if not defects.rows:
         return ()
     place = arrays.where(defects.worst)
-    text = (
-        f"{defects.rows} rows of probabilities do not sum to 1 and mean the normalised rationals; the largest "
-        f"defect is {defects.off:.3g}, in state {place['state']!r}, action {place['action']!r}"
-    )
-    return (text,)
+    largest = f"the largest defect is {defects.off:.3g}, in state {place['state']!r}, action {place['action']!r}"
+    return (f"{defects.rows} rows of probabilities do not sum to 1 and mean the normalised rationals; {largest}",)
 
 
 def _row_sum(arrays: ChoiceArrays, choice: int, row: list[Any], tolerance: float) -> Fraction:
     for p in row:
         # Written so that NaN fails.
         if not 0 <= p <= 1 + tolerance:
-            msg = f"probability {p!r} is outside [0, 1]"
-            raise errors.ProbabilityRangeError(msg, value=p, **arrays.where(choice))
+            raise errors.ProbabilityRangeError(f"probability {p!r} is outside [0, 1]", value=p, **arrays.where(choice))
     total = sum((Fraction(p) for p in row), Fraction(0))
     if total == 0:
         raise errors.EmptySupportError("a choice whose branches all have probability 0", **arrays.where(choice))
     if abs(total - 1) > tolerance:
-        msg = (
-            f"the probabilities sum to {float(total)!r} (defect {float(total - 1):.3g}); they must sum to 1, or "
-            "nearly so with a larger tolerance="
-        )
+        msg = f"the probabilities sum to {float(total)!r} (defect {float(total - 1):.3g}), not 1; see tolerance="
         raise errors.ProbabilitySumError(msg, value=float(total), **arrays.where(choice))
     return total

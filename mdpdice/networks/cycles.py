@@ -16,13 +16,9 @@ def cycle_error(name: str, problem: Network, nodes: list[int]) -> CycleError:
     text = " -> ".join(repr(state) for state in states[:5]) + (" -> ..." if len(states) > 5 else "")
     text += f" -> {states[0]!r}"
     if problem.horizon is None:
-        msg = (
-            f"{name} needs a network without cycles, but a play can go {text}; "
-            "limit the number of decisions with horizon=n, or use solver='value-iteration'"
-        )
+        how = "limit the number of decisions with horizon=n, or use solver='value-iteration'"
+        msg = f"{name} needs a network without cycles, but a play can go {text}; {how}"
     else:
-        msg = (
-            f"{name} cannot cut the cycle {text}: it holds no decision, so the horizon never "
-            "counts down there; give it a decision, or use solver='value-iteration'"
-        )
+        how = "give it a decision, or use solver='value-iteration'"
+        msg = f"{name} cannot cut the cycle {text}: it holds no decision for the horizon to count; {how}"
     return CycleError(msg, cycle=states, state=states[0])

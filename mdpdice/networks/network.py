@@ -165,6 +165,18 @@ class Network(Names):
         both = bool((self.kind == Kind.MAX).any() and (self.kind == Kind.MIN).any())
         return both or bool(self.sign.min(initial=1) < 0)
 
+    @cached_property
+    def pays(self) -> bool:
+        """Whether some edge has a reward."""
+        return bool(self.reward.any()) or len(self.exact_rewards) > 0
+
+    @cached_property
+    def payoffs(self) -> set[float | Fraction]:
+        """Different payoffs of the ends: floats, and fractions that no float equals."""
+        ends = self.kind == Kind.END
+        ends[list(self.exact_payoffs)] = False
+        return {*np.unique(self.payoff[ends]).tolist(), *self.exact_payoffs.values()}
+
     def keep_edges(self, edges: Ints, **changes: Any) -> Network:
         """Return the network with some of its edges alone, in order, and other `changes` as in `attrs.evolve`.
 

@@ -134,15 +134,15 @@ def end_components(indptr: Ints, dst: Ints, chance: Bools, keep: Bools | None = 
     """
     indptr, dst, mask = _graph(indptr, dst, keep)
     chance = read_only(chance, np.bool_)
+    label = strong_components(indptr, dst, mask)
+    if keep is None and len(dst) and not label.any():
+        return label
     source = read_only(np.repeat(np.arange(len(indptr) - 1), np.diff(indptr)), np.int64)
     entering = kernels.reverse(indptr, dst)
     gone = np.zeros(len(indptr) - 1, dtype=np.bool_)
     inside = mask.copy()
-    while True:
+    while kernels.end_components(indptr, dst, source, *entering, chance, read_only(label, np.int64), gone, inside):
         label = strong_components(indptr, dst, inside)
-        args = (chance, read_only(label, np.int64), gone, inside)
-        if not kernels.end_components(indptr, dst, source, *entering, *args):
-            break
     number = np.full(len(indptr) - 1, -1, dtype=np.int64)
     stay = np.flatnonzero(~gone)
     _, first, back = np.unique(label[stay], return_index=True, return_inverse=True)

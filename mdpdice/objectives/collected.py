@@ -42,15 +42,14 @@ def pay_at_the_end(network: Network, objective: OfPayoff) -> Network:
     """Return the network, without `pass_to`, whose ends pay the worth of the whole payoff, less that of 0."""
     name, sense = type(objective).__name__, objective.wanted(network)
     if network.discount < 1:
-        msg = f"{name} needs the whole payoff, and this network discounts it; use Total, or a game without a discount"
-        raise UnsupportedError(msg)
+        raise UnsupportedError(f"{name} needs the whole payoff, and this network discounts it; use Total")
     nothing = Fraction(objective.worth(Fraction(0)))
 
     def gain(payoff: Fraction) -> Fraction:
         return Fraction(objective.worth(payoff)) - nothing
 
     sums, unit = [0] * network.n_nodes, 1
-    if network.reward.any() or network.exact_rewards:
+    if network.pays:
         network, sums, unit = with_sums(network, objective.top, name)
         gains = {one: bool(gain(Fraction(one, unit))) for one in set(sums)}
         network = _ending(network, np.array([gains[one] for one in sums]), name)

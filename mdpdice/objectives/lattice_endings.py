@@ -23,6 +23,7 @@ def end_where(lattice: Lattice, endings: Endings) -> Lattice:
     """
     numbers = list(lattice.rewards)
     guards = list(lattice.guards)
+    known = {guard.key: at for at, guard in enumerate(guards)}
     n = lattice.n_nodes
     ends: dict[Hashable, int] = {}
     payoffs: list[int] = []
@@ -38,10 +39,10 @@ def end_where(lattice: Lattice, endings: Endings) -> Lattice:
             if end == n + len(payoffs):
                 payoffs.append(len(numbers))
                 numbers.append(payoff)
-            row.append((_guard(guards, condition), end))
+            row.append((_guard(guards, known, condition), end))
             rest = rest & (as_expr(value=False) if condition.value else ~condition)
         if rest.value is not False:
-            row.append((_guard(guards, rest), int(lattice.state_node[state])))
+            row.append((_guard(guards, known, rest), int(lattice.state_node[state])))
     first = n + len(ends)
     switches = {int(lattice.state_node[state]): first + at for at, state in enumerate(rows)}
     moved = np.arange(n)
@@ -80,9 +81,10 @@ def end_where(lattice: Lattice, endings: Endings) -> Lattice:
     )
 
 
-def _guard(guards: list[Expr], condition: Expr) -> int:
-    """Return the number of a guard, -1 for one that always holds."""
+def _guard(guards: list[Expr], known: dict[Hashable, int], condition: Expr) -> int:
+    """Return the number of a guard, -1 for one that always holds; a new one is added, and to those that are known."""
     if condition.value is True:
         return -1
-    guards.append(condition)
-    return len(guards) - 1
+    number = known.setdefault(condition.key, len(guards))
+    guards.extend([condition] * (number == len(guards)))
+    return number

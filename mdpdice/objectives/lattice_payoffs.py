@@ -37,7 +37,7 @@ MOST_VALUES = 1 << 20
 def pay_worth(lattice: Lattice, objective: OfPayoff, run: Run) -> tuple[Lattice, bool]:
     """Return the lattice whose ends pay the worth of the whole payoff, and whether an endless play has a worth."""
     refuse_pass_to(lattice, objective)
-    if not (lattice.reward >= 0).any():
+    if not lattice.pays:
         return _with_worths(lattice, objective, as_expr(0), 1, 0), bool(objective.worth(Fraction(0)))
     if lattice.averaged:
         how = "compile_lattice(game, merge=False)"

@@ -121,7 +121,7 @@ class Objective(abc.ABC):
 
 def asked(model: Any, objective: Objective | None = None, sense: Sense | None = None) -> Objective:
     """Return what counts in a model, by default the total; with its own sense, or `sense`, or that of the model."""
-    if not isinstance(model, Game | Network | Lattice):
+    if isinstance(model, type) or not hasattr(model, "total"):
         raise GameError(f"{model!r} is neither a Game nor a Network; a class needs to be called: MyGame()", value=model)
     sense = optional_sense(sense)
     if objective is None:
@@ -195,8 +195,7 @@ def _discount(value: Any) -> Fraction:
     try:
         discount = Fraction(own_number(value, "discount"))
     except (GameError, ValueError, OverflowError) as error:
-        msg = f"discount {value!r} is not a number in (0, 1], such as 0.95 or Fraction(95, 100)"
-        raise DiscountRangeError(msg, value=value) from error
+        raise DiscountRangeError(f"discount {value!r} is not a number in (0, 1], such as 0.95", value=value) from error
     if not 0 < discount <= 1:
         raise discount_error(value)
     return discount
@@ -224,8 +223,7 @@ class Discounted(Objective):
     def apply(self, network: Network) -> Network:
         """Return the network with this discount."""
         if network.total:
-            msg = "a game with `total` other than 0 cannot be discounted; give it payoffs that sum to 0"
-            raise UnsupportedError(msg)
+            raise UnsupportedError("a game with `total` other than 0 has no discount; give it payoffs that sum to 0")
         return attrs.evolve(network, discount=self.discount, sense=self.wanted(network))
 
 
@@ -335,8 +333,7 @@ class Win(Objective):
 
     def refuse(self, model: Network | Lattice) -> None:
         """Refuse a game without turns, or with rewards."""
-        paid = (model.reward >= 0) if isinstance(model, Lattice) else (model.reward != 0)
-        if not (model.sign < 0).any() or paid.any():
+        if not (model.sign < 0).any() or model.pays:
             msg = "Win is defined where turns are passed by pass_to, and ends alone pay; use Reach or PayoffAtLeast"
             raise UnsupportedError(msg, value=self)
 
@@ -368,8 +365,7 @@ class UntilReward(Objective):
         if network.two_player:
             raise UnsupportedError("UntilReward knows one player; with two use Total, or fix one of them by a policy")
         if network.discount < 1 or network.horizon is not None:
-            msg = "UntilReward goes on until a target is reached; with a discount or a horizon use Total"
-            raise UnsupportedError(msg)
+            raise UnsupportedError("UntilReward goes on until a target is reached; for a discount or horizon use Total")
         goal = _marked(network, self.targets)
         # The payoff tells goals and other ends apart until the infinite part is left out.
         ends = goal | (network.kind == Kind.END)
@@ -425,8 +421,7 @@ class OfPayoff(Objective):
 
 def _utility(_: object, _attribute: attrs.Attribute[Any], value: object) -> None:
     if not callable(value):
-        msg = f"Utility({value!r}): give it a function from a payoff to a number, such as math.sqrt"
-        raise GameError(msg, value=value)
+        raise GameError(f"Utility({value!r}): give it a function from a payoff, such as math.sqrt", value=value)
 
 
 @attrs.frozen
@@ -467,8 +462,7 @@ def _threshold(objective: object, _attribute: attrs.Attribute[Any], value: Any) 
     # No payoff would reach NaN.
     if not isinstance(value, int | float | Fraction) or (isinstance(value, float) and math.isnan(value)):
         name = type(objective).__name__
-        msg = f"{name}({value!r}): give it a number that a payoff is compared with, such as 20 or Fraction(1, 3)"
-        raise GameError(msg, value=value)
+        raise GameError(f"{name}({value!r}): give it a number, such as 20 or Fraction(1, 3)", value=value)
 
 
 @attrs.frozen
@@ -541,8 +535,6 @@ class AverageReward(Objective):
         must visit them again and again.
     """
 
-    searched: ClassVar[bool] = True  # it is made of many answers, which are not kept
-
     sense: Sense | None = attrs.field(default=None, converter=optional_sense)
     per: States | None = attrs.field(default=None, validator=attrs.validators.optional(_states))
 
@@ -550,18 +542,16 @@ class AverageReward(Objective):
         return "average" if self.per is None else f"average:{_listed(self.per)}"
 
     def apply(self, network: Network) -> Network:
-        """Refuse, since an average is not the total of a network."""
-        raise UnsupportedError(f"{self} is found by solve() alone; call it with each solver to compare", value=self)
-
-    def counted(self, network: Network) -> Bools:
-        """Nodes whose visits are counted."""
-        usual = network.decides if network.decides.any() else network.node_state >= 0
-        return usual if self.per is None else _marked(network, self.per)
-
-    def for_the_maximiser(self, network: Network) -> list[Step]:
-        """Return what makes the only player a maximiser; a discount is not heeded."""
+        """Return the network whose steps are counted visits; a discount is not heeded."""
         refuse_pass_to(network, self)
         if network.two_player or network.horizon is not None:
             msg = "AverageReward knows one player and plays without a horizon; use Total, or fix one by a policy"
             raise UnsupportedError(msg, value=self)
-        return _for_the_maximiser(network, self.wanted(network))
+        usual = network.decides if network.decides.any() else network.node_state >= 0
+        counted = usual if self.per is None else _marked(network, self.per)
+        nothing: dict[str, Any] = {"payoff": np.zeros(network.n_nodes), "exact_payoffs": {}, "total": 0, "discount": 1}
+        return attrs.evolve(network, step=counted[network.source], sense=self.wanted(network), **nothing)
+
+    def lower(self, applied: Network, check: Callable[[], None] = lambda: None) -> list[Lowering]:
+        """Make the only player a maximiser; the rest is no total (`mdpdice.solving.average`)."""
+        return reductions.chain(applied, _for_the_maximiser(applied, self.wanted(applied)), check)

@@ -33,8 +33,7 @@ def lower_lattice(lattice: Lattice, objective: Objective, run: Run | None = None
     if not supported or (lattice.discount != 1 and not isinstance(objective, Reach | Win)):
         what = "a discount" if supported else f"the objective {objective!r}"
         known = "the undiscounted total, Reach, Win, PayoffAtLeast, PayoffAtMost and Utility"
-        msg = f"lattices are solved for {known}, not for {what}; use solve(explore(game), ...)"
-        raise UnsupportedError(msg, value=objective)
+        raise UnsupportedError(f"lattices are for {known}, not {what}; use solve(explore(game), ...)", value=objective)
     endless, sense = False, objective.wanted(lattice)
     if isinstance(objective, Reach):
         lattice = _reaching(lattice, objective)
@@ -126,5 +125,4 @@ def _truth(out: Any) -> Expr:
 
 def _not_followed(states: Any) -> Any:
     how = "comparisons of state.state and state.counters, such as lambda state: state.counters['points'] >= 50"
-    msg = f"{states!r} cannot be decided for all values of the counters at once; write it with {how}"
-    raise UnsupportedError(msg, value=states)
+    raise UnsupportedError(f"{states!r} cannot be decided for all counters at once; write it with {how}", value=states)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import attrs
-import numpy as np
 
 from mdpdice.lattices.lattice import Lattice
 from mdpdice.networks.network import Kind, Network
@@ -24,10 +23,9 @@ def noted(model: M, objective: Objective | None) -> M:
     limited = model.discount != 1 or getattr(model, "horizon", None) is not None
     if limited or not isinstance(objective, Total | None):
         return model
-    payoffs, on_the_way = _paid_on_network(model) if isinstance(model, Network) else _paid_on_lattice(model)
-    if on_the_way:
+    if model.pays:
         return model
-    note = None
+    payoffs, note = model.payoffs, None
     if not payoffs:
         how = "let node() return end(payoff) where a play is over"
         note = f"no play can end from any state, and no edge has a reward, so every total is 0; {how}"
@@ -38,20 +36,3 @@ def noted(model: M, objective: Objective | None) -> M:
     if note is None or note in model.warnings:
         return model
     return attrs.evolve(model, warnings=(*model.warnings, note))
-
-
-def _paid_on_network(network: Network) -> tuple[set[Any], bool]:
-    """Return the payoffs, of which None is any but 0 and 1, and whether there are other rewards."""
-    if network.reward.any() or network.exact_rewards:
-        return set(), True
-    payoff = network.payoff[network.kind == Kind.END]
-    found: set[Any] = {number for number in (0, 1) if (payoff == number).any()}
-    if not np.isin(payoff, (0, 1)).all() or network.exact_payoffs:
-        found.add(None)
-    return found, False
-
-
-def _paid_on_lattice(lattice: Lattice) -> tuple[set[Any], bool]:
-    """Return the same, where None is a payoff that depends on the counters."""
-    places = np.unique(lattice.payoff[lattice.kind == Kind.END]).tolist()
-    return {0 if at < 0 else lattice.rewards[at].value for at in places}, bool((lattice.reward >= 0).any())

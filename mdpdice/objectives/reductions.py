@@ -276,9 +276,8 @@ def unroll(network: Network) -> Lowering | None:
 def one_view(model: M) -> M:
     """Return the model as the player who starts sees it: node ``N + i`` is node ``i`` with the other one to move."""
     n, e, passing = model.n_nodes, model.n_edges, model.sign < 0
-    own: tuple[str, ...] = ("switch", "guard", "update") if isinstance(model, Lattice) else ("step",)
-    fields = ("weight", "numerator", "reward", "payoff", *own)
-    twice: dict[str, Any] = {name: np.tile(getattr(model, name), 2) for name in fields}
+    fields = ("weight", "numerator", "reward", "payoff", "step", "switch", "guard", "update")
+    twice: dict[str, Any] = {name: np.tile(getattr(model, name), 2) for name in fields if hasattr(model, name)}
     return attrs.evolve(
         model,
         **twice,

@@ -17,7 +17,7 @@ import attrs
 import numpy as np
 
 from mdpdice.errors import UnsupportedError
-from mdpdice.networks.arrays import split_exact
+from mdpdice.networks.arrays import read_only, split_exact
 from mdpdice.networks.network import Bools, Floats, Ints, Kind, Network, edge_fields
 from mdpdice.numerics.graph import attract, end_components, strong_components
 from mdpdice.numerics.linear import solve_chain
@@ -25,8 +25,8 @@ from mdpdice.numerics.operator import bellman, unsigned
 from mdpdice.numerics.rational import solve_exactly
 from mdpdice.objectives.reductions import towards
 
-SWEEPS, SHARE = 300, 0.75
-"""Sweeps after which it is left to policies to come closer to a bias, and the share of its moves that is taken."""
+SWEEPS, AT_ONCE = 300, 5
+"""Sweeps after which it is left to policies to come closer to a bias, and between two looks at the clock."""
 DISCOUNT = Fraction(9, 10)
 """Discount, per edge, of what is gained on a gain."""
 CLOSE = 1e-11
@@ -41,59 +41,63 @@ class Staying:
     edge: Ints  # its edges in the network before
     component: Ints  # -1 for none
     counted: Bools
+    between: Ints  # the nodes that are not counted, those first that others lead to
     rank: Ints  # falls, until the next counted node, along every option and some edge of every chance node
     count: int  # of components
 
     @classmethod
-    def of(cls, whole: Network, counted: Bools) -> Self:
+    def of(cls, whole: Network) -> Self:
         """Find the components; one without ends beside it takes in the nodes that lead to it."""
-        component = end_components(whole.indptr, whole.dst, whole.kind == Kind.CHANCE)
-        if component.max(initial=-1) == 0 and not (whole.kind == Kind.END).any():
+        chance, ends = whole.kind == Kind.CHANCE, whole.kind == Kind.END
+        component = end_components(whole.indptr, whole.dst, chance)
+        if component.max(initial=-1) == 0 and not ends.any():
             component = np.zeros_like(component)
-        edge = np.flatnonzero((component[whole.source] >= 0) & (component[whole.source] == component[whole.dst]))
-        nothing: Any = {"payoff": np.zeros(whole.n_nodes), "exact_payoffs": {}, "step": np.ones(len(edge), dtype=bool)}
-        network = whole.keep_edges(edge, discount=DISCOUNT, **nothing)
-        rank = np.where(counted | (network.kind == Kind.END), 0, -1)
-        attract(network.source, network.dst, network.kind == Kind.CHANCE, rank)
+        place = component[whole.source]
+        edge = np.flatnonzero((place >= 0) & (place == component[whole.dst]))
+        network = whole if len(edge) == whole.n_edges else whole.keep_edges(edge)
+        counted = np.bincount(whole.source[whole.step], minlength=whole.n_nodes) > 0
+        between, rank = np.flatnonzero(~counted), 1 - counted
+        if not counted[network.dst[~network.step]].all():
+            label = strong_components(network.indptr, network.dst, ~network.step)
+            between = between[np.argsort(label[between], kind="stable")]
+            rank = np.where(counted | (network.kind == Kind.END), 0, -1)
+            attract(network.source, network.dst, chance, rank)
         if (rank < 0).any():
             msg = "from here play can go on for ever and nothing is counted; say with per= which states are"
             raise UnsupportedError(msg, state=whole.describe(int(np.argmax(rank < 0))))
-        return cls(network, edge, component, counted, rank, int(component.max(initial=-1)) + 1)
+        return cls(network, edge, component, counted, between, rank, int(component.max(initial=-1)) + 1)
 
-    def rewards(self, gain: Any, bias: Any) -> Any:
-        """Return what every edge is worth beyond a gain, as floats, or as fractions where they are such."""
-        net, rewards = self.network, self.network.reward
+    def rewards(self, gain: Any, bias: Any, edges: Any = slice(None)) -> Any:
+        """Return what edges are worth beyond a gain, as floats, or as fractions where they are such."""
+        net, source, rewards = self.network, self.network.source[edges], self.network.reward[edges]
         if bias.dtype == object:
-            rewards = np.array([*map(net.exact_reward, range(net.n_edges)), None], dtype=object)[:-1]
-        moved = rewards + bias[net.dst] - bias[net.source]
-        return moved - np.where(self.counted, np.append(gain, 0)[self.component], 0)[net.source]
+            numbers = np.arange(net.n_edges)[edges].tolist()
+            rewards = np.array([*map(net.exact_reward, numbers), None], dtype=object)[:-1]
+        moved = rewards + bias[net.dst[edges]] - bias[source]
+        return moved - np.where(net.step[edges], np.append(gain, 0)[self.component][source], 0)
 
     def discounted(self, gain: Any, bias: Any) -> Network:
         """Return the problem that is worth 0 everywhere if nothing can be gained on a gain."""
-        rewards = self.rewards(gain, bias)
+        rewards, net = self.rewards(gain, bias), self.network
         rewards, exact = split_exact(len(rewards), dict(enumerate(rewards))) if bias.dtype == object else (rewards, {})
-        return attrs.evolve(self.network, reward=rewards, exact_rewards=exact)
+        every = np.ones(net.n_edges, dtype=bool)
+        return attrs.evolve(net, reward=rewards, exact_rewards=exact, discount=DISCOUNT, step=every)
 
     def sweep(self, tolerance: float, check: Callable[[], None]) -> tuple[Ints, Floats, Floats]:
         """Return a policy, gains and a bias by relative value iteration, to a relative `tolerance` where plays mix."""
-        from mdpdice.numerics.kernels.bellman import backup
+        from mdpdice.numerics.kernels import bellman as kernels
 
         net, visited = self.network, np.flatnonzero(self.counted & (self.component >= 0))
-        order: Any = np.argsort(strong_components(net.indptr, net.dst, ~self.counted[net.source]), kind="stable")
-        order, after, at = unsigned(order[~self.counted[order]]), unsigned(visited), self.component[visited]
-        rows, share = bellman(attrs.evolve(net, discount=Fraction(1))).rows, 1 / np.bincount(at)
-        policy, (bias, moved) = np.full(net.n_nodes, -1), np.zeros((2, net.n_nodes))
-        for _ in range(SWEEPS):
+        # As of `bellman`, without a copy of every array: nothing is discounted, and nobody passes.
+        base = np.bincount(net.source, net.weight * net.reward, net.n_nodes) * (net.kind == Kind.CHANCE)
+        rows = kernels.Rows(net.kind, unsigned(net.indptr), unsigned(net.dst), net.reward, net.weight, read_only(base))
+        policy, (bias, moved), gain = np.full(net.n_nodes, -1), np.zeros((2, net.n_nodes)), np.zeros(self.count)
+        share, pace = read_only(1 / np.bincount(self.component[visited])), np.array([1.0, np.inf])
+        nodes = unsigned(self.between), unsigned(visited), unsigned(self.component)
+        for _ in range(0, SWEEPS, AT_ONCE):
             check()
-            backup(rows, order, bias, bias, policy)
-            backup(rows, after, bias, moved, policy)
-            move = moved[visited] - bias[visited]
-            gain = share * np.bincount(at, move)
-            move -= gain[at]
-            if (np.abs(move) <= tolerance * np.maximum(1, np.abs(gain[at]))).all():
+            if kernels.sweep_averages(rows, *nodes, share, tolerance, AT_ONCE, bias, moved, gain, pace, policy):
                 break
-            # Not all of the way, so that plays in rounds settle too.
-            bias[visited] += SHARE * move
         return policy, gain, bias
 
     def evaluate(self, policy: Ints, before: Any) -> tuple[Ints, Any, Any]:

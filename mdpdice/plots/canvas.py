@@ -16,8 +16,7 @@ from matplotlib.ticker import MaxNLocator
 
 from mdpdice.archives import replaced
 from mdpdice.errors import UnsupportedError
-from mdpdice.lattices.point_states import PointStates
-from mdpdice.networks.network import Kind, Network
+from mdpdice.networks.network import Network
 
 __all__ = ["BLANK", "INK", "LINES", "PALETTE", "SUFFIXES", "Frame", "drawn", "finish"]
 __all__ += ["new_axes", "picture_bytes", "save_picture", "unit_of", "whole_ticks", "words", "write_texts"]
@@ -99,8 +98,7 @@ def save_picture(picture: Axes | Figure, path: str | os.PathLike[str], *, dpi: f
         Pixels per inch of a PNG.
     """
     if (suffix := Path(path).suffix.lower()) not in SUFFIXES:
-        msg = f"{os.fspath(path)}: pictures are written to files that end in {', '.join(SUFFIXES)}"
-        raise UnsupportedError(msg, value=suffix)
+        raise UnsupportedError(f"{os.fspath(path)}: pictures are files that end in {', '.join(SUFFIXES)}", value=suffix)
     with replaced(Path(path)) as file:
         file.write(picture_bytes(picture, suffix, dpi=dpi))
 
@@ -118,17 +116,10 @@ def picture_bytes(picture: Axes | Figure, suffix: str, *, dpi: float = 150) -> b
 
 def unit_of(network: Network) -> str:
     """Return what values are measured in, as far as the network says."""
-    states = network.states
-    if isinstance(states, PointStates):
-        # Some states of a lattice may stand here, with other ends.
-        lattice = states.lattice
-        paid = lattice.payoff[lattice.kind == Kind.END]
-        ends = {lattice.rewards[at].value if at >= 0 else 0 for at in paid.tolist()}
-        total, rewards = lattice.total, bool((lattice.reward >= 0).any())
-    else:
-        ends = set(network.payoff[network.kind == Kind.END].tolist())
-        total, rewards = network.total, bool(network.reward.any())
-    return "chance to win" if total == 1 and ends and ends <= {0, 1} and not rewards else "payoff units"
+    # Some states of a lattice may stand here, with other ends.
+    model = getattr(network.states, "lattice", network)
+    won = model.total == 1 and model.payoffs and model.payoffs <= {0, 1} and not model.pays
+    return "chance to win" if won else "payoff units"
 
 
 def whole_ticks(axis: Axis) -> None:

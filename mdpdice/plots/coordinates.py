@@ -11,7 +11,6 @@ from typing import Any, TypeAlias, cast
 import numpy as np
 
 from mdpdice.errors import GameError
-from mdpdice.lattices.point_states import PointStates
 from mdpdice.modelling.asking import ask
 from mdpdice.modelling.text import fields_of
 from mdpdice.networks.network import Ints, Network
@@ -75,7 +74,7 @@ def points_of(
     """
     index = np.flatnonzero(network.decides[network.state_node]) if deciding else np.arange(network.n_states)
     states = network.states
-    known: Mapping[str, Ints] = states.counters() if isinstance(states, PointStates) else {}
+    known: Mapping[str, Ints] = getattr(states, "counters", dict)()  # states of a lattice have them
     if isinstance(where, Mapping):
         # Counters are columns already: no state needs to be made to compare them.
         for name in where:
@@ -97,6 +96,5 @@ def points_of(
         asked = " and ".join(axis_label(one) or "the function" for one in coordinates if one is not None)
         names = ", ".join(coordinate_names(network)) or "none: use functions"
         who = "with a decision " if deciding else ""
-        msg = f"no state {who}that is to be drawn has {asked}; names of numbers in states are: {names}"
-        raise GameError(msg, value=asked)
+        raise GameError(f"no state {who}to be drawn has {asked}; names of numbers in states are: {names}", value=asked)
     return index, columns

@@ -60,7 +60,7 @@ def value_curve(
             points = {number: tuple(float(column[network.state_node[which]]) for column in columns)}
         for key, point in points.items():
             if curves.setdefault(key, {}).setdefault(at, point) is not point:
-                msg = f"several states are at {at}; narrow them by where=, or tell them apart by by="
+                msg = f"several states are at {at}; narrow them by where= or by="
                 raise GameError(msg, state=network.states[which])
     ax = new_axes(frame)
     name = "" if by is None else axis_label(by)
@@ -92,8 +92,7 @@ def stage_curve(
     """
     network = network_of(solution)
     if network.horizon is None:
-        msg = "values change with the decisions left only where there is a horizon: solve(game, horizon=n)"
-        raise HorizonRangeError(msg)
+        raise HorizonRangeError("values change with the decisions left only with a horizon: solve(game, horizon=n)")
     ax = new_axes(frame)
     nodes = {"start": network.start} if states is None else {k: network.node_of(s) for k, s in states.items()}
     steps = np.arange(network.horizon + 1)

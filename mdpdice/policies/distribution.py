@@ -102,8 +102,7 @@ def outcomes(
         raise UnsupportedError(f"this network holds means of rewards, so the distribution of totals is lost; {how}")
     if network.discount != 1:
         this = f"this network has {number_text(network.discount)}; evaluate() tells its mean, simulate() plays it"
-        msg = f"the distribution of totals is computed for discount 1, and {this}"
-        raise UnsupportedError(msg, value=network.discount)
+        raise UnsupportedError(f"the distribution of totals needs discount 1, and {this}", value=network.discount)
     chain = induce(network, policies)
     start = chain.start(state)
     spread = _Spread.of(chain, start)

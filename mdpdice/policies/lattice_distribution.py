@@ -116,15 +116,13 @@ class _Spread:
             del self.found[before]
         return places, histograms
 
-    def _sum(
-        self, sources: list[tuple[_Histograms, _Moves]], count: int, more: _Histograms | None = None
-    ) -> _Histograms:
+    def _sum(self, into: list[tuple[_Histograms, _Moves]], count: int, more: _Histograms | None = None) -> _Histograms:
         """Add what moves bring to each of the places to what is there already."""
         kernels = self.kernels
         lowest, highest = np.full(count, np.iinfo(np.int64).max), np.full(count, np.iinfo(np.int64).min)
         if more is not None and len(more.mass):
             lowest[:], highest[:] = more.lowest, more.lowest + np.diff(more.start) - 1
-        for old, moves in sources:
+        for old, moves in into:
             kernels.limits(*moves[:3], *old[:2], lowest, highest)
         length = np.where(highest < lowest, 0, highest - lowest + 1)
         lowest[length == 0] = 0
@@ -133,7 +131,7 @@ class _Spread:
         if more is not None and len(more.mass):
             at = int(more.lowest[0] - lowest[0])
             mass[at : at + len(more.mass)] = more.mass
-        for old, moves in sources:
+        for old, moves in into:
             parts = threads() if count > 1 else 1
 
             whole = (*moves, *old, lowest, start, mass)
@@ -203,9 +201,8 @@ def _two_totals(table: GridValues) -> Outcomes | None:
     """
     lattice = table.lattice
     widths = table.widths[[layer.number for layer in table.layers.layers]]
-    ends = lattice.payoff[lattice.kind == Kind.END].tolist()
-    paid = [0 if at < 0 else lattice.rewards[at].value for at in ends]
-    if lattice.averaged or (lattice.reward >= 0).any() or not np.isfinite(widths).all() or None in paid:
+    paid = lattice.payoffs
+    if lattice.averaged or lattice.pays or not np.isfinite(widths).all() or None in paid:
         return None
     totals = {Fraction(one) for one in paid if one is not None}
     if (lattice.sign < 0).any():

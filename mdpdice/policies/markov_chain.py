@@ -89,8 +89,7 @@ def markov_chain(game: Game[Any, Any] | Network, policy: Players) -> Network:
     policies = policies_of(game, policy)
     network = model_of(game, policies)
     if not isinstance(network, Network):
-        msg = "this game is too large to be made into a chain; evaluate and outcomes work on its lattice"
-        raise UnsupportedError(msg)
+        raise UnsupportedError("this game is too large for a chain; evaluate and outcomes work on its lattice")
     return induce(network, policies).network
 
 

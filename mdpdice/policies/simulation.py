@@ -242,8 +242,7 @@ def _generator(seed: Any) -> np.random.Generator:
     try:
         return np.random.default_rng(seed)
     except (TypeError, ValueError) as error:
-        msg = f"seed={seed!r}: it is a whole number of at least 0, or a generator of numpy"
-        raise GameError(msg, value=seed) from error
+        raise GameError(f"seed={seed!r}: it is a whole number from 0 on, or a numpy generator", value=seed) from error
 
 
 @attrs.frozen(eq=False)

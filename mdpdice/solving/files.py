@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from mdpdice.answers.answer import Provenance, Status
 from mdpdice.answers.grid_values import GridValues
-from mdpdice.answers.node_values import NodeValues
+from mdpdice.answers.node_values import Averages, NodeValues
 from mdpdice.answers.solution import Solution
 from mdpdice.archives import Archive, Question, read_header, text_member, write_archive
 from mdpdice.backend import Candidate, Feature, Run, Solver
@@ -30,8 +30,9 @@ from mdpdice.modelling.game import Game
 from mdpdice.networks.network import Floats, Ints, Kind, Network
 from mdpdice.objectives.objective import Objective, asked
 from mdpdice.objectives.reductions import Lowering
+from mdpdice.solving.average import PlanOfAverage
 from mdpdice.solving.lattice_route import certified, compile_for, layers_of
-from mdpdice.solving.pipeline import solve_problem
+from mdpdice.solving.pipeline import FlatPlan
 from mdpdice.solving.problem import Problem, prepare
 
 S = TypeVar("S", bound=Hashable)
@@ -63,6 +64,8 @@ def solution_members(solution: Solution, form: str = FORMAT, **more: Any) -> dic
         route, values = "lattice", table.stored[table.layers.reached]
     else:
         route, values, policy, horizon = "flat", table.values, table.choice, table.network.horizon
+        if isinstance(table, Averages):
+            values, policy = np.array([values, table.gain, table.bias], np.float64), np.array([policy, table.keeping])
     header = {name: getattr(solution, name) for name in _TEXTS} | {"status": solution.status.value}
     header |= {"iterations": int(solution.iterations), "seconds": float(solution.seconds), "mdpdice": solution.version}
     header |= {"format": form, "version": VERSION, "route": route, "horizon": horizon, **more}
@@ -113,6 +116,15 @@ class SavedAnswer:
         who = header["solver"], asked.objective, asked.sense
         return Provenance(*who, header["iterations"], header["seconds"], header["mdpdice"])
 
+    def table(self, network: Network, lowers: Floats, uppers: Floats, exact: Any = None) -> NodeValues:
+        """Return the numbers: below averages stand gains and biases, below choices the edges that stay."""
+        values, policy = self.members["values"], self.members["policy"]
+        if values.ndim == 1 or network.horizon is not None:
+            return NodeValues(network, values, lowers, uppers, policy, exact)
+        proof: dict[str, Any] = {"gain": values[1], "bias": values[2], "keeping": policy[1]}
+        proof["reward"] = self.members.get("costs", np.zeros(network.n_edges))
+        return Averages(network, values[0], lowers, uppers, policy[0], exact, **proof)
+
     def unproved(self) -> str:
         """Why the answer is not proved, without `prove`."""
         return f"the file says {self.claimed.value}, and prove=False leaves it at that"
@@ -147,27 +159,33 @@ def load_flat(read: SavedAnswer, problem: Problem, epsilon: float, *, prove: boo
     file, header, members, claimed = read.file, read.header, read.members, read.claimed
     question = Question(problem.objective, problem.sense, problem.network.horizon)
     made = read.made(problem.network.digest, question)
-    value, policy = members["values"], members["policy"]
-    net = problem.network
+    value, policy, net = members["values"], members["policy"], problem.network
     shape = (net.n_nodes,) if net.horizon is None else (net.horizon + 1, net.n_nodes)
-    for name, array in (("values", value), ("policy", policy)):
-        if array.shape != shape:
-            raise file.corrupt(name, f"it has shape {array.shape}, not {shape}")
+    for name, array, rows in (("values", value, (3,)), ("policy", policy, (2,))):
+        right = (*rows, *shape) if problem.averaged else shape
+        if array.shape != right:
+            raise file.corrupt(name, f"it has shape {array.shape}, not {right}")
     if (policy < -1).any() or (policy >= net.n_edges).any():
         raise file.corrupt("policy", "it refers to edges that do not exist")
+    nothing = np.full(shape, np.inf)
+    table = read.table(net, -nothing, nothing)
     if not prove:
-        nothing = np.full(shape, np.inf)
-        table = NodeValues(net, value, -nothing, nothing, policy)
         return Solution(table, Status.UNCERTIFIED, made, reason=read.unproved())
-    lowered, below, before = value, policy, net
-    for lowering in problem.lowerings:
-        lowered, below = _carried_down(lowering, before, lowered, below)
-        before = lowering.network
-    details: dict[str, Any] = {"stopped": True} if claimed is Status.PARTIAL else {}
-    stored = _Stored(header["solver"], Candidate(lowered, below, header["iterations"], details))
-    try:
+    details = {"stopped": True} if claimed is Status.PARTIAL else {}
+
+    def again(one: Problem) -> FlatPlan:
+        lowered, below, before = table.values, table.choice, net
+        for lowering in one.lowerings:
+            lowered, below = _carried_down(lowering, before, lowered, below)
+            before = lowering.network
+        stored = _Stored(header["solver"], Candidate(lowered, below, header["iterations"], details))
         # Its name is that of an object, not of a class, which is all that the protocol objects to.
-        found = solve_problem(problem, cast("Solver", stored), Run(), epsilon)
+        return FlatPlan(one, cast("Solver", stored))
+
+    first, value = again(problem), table.values
+    way = PlanOfAverage(problem, first.solver, again, known=table) if isinstance(table, Averages) else first
+    try:
+        found = way.solve(Run(), epsilon)
     except PluginError as error:
         raise file.corrupt("answer", error.message) from error
     proved = found.nodes

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from mdpdice.answers.answer import Status
 from mdpdice.answers.grid_values import GridValues
-from mdpdice.answers.node_values import NodeValues
+from mdpdice.answers.node_values import Averages, NodeValues
 from mdpdice.answers.solution import Solution
 from mdpdice.archives import Archive, Question, exact_text, rational, read_header, text_member, write_archive
 from mdpdice.backend import Run
@@ -38,14 +38,14 @@ from mdpdice.solving.files import ANSWER_DTYPES, HEADER, VERSION, SavedAnswer, l
 from mdpdice.solving.lattice_route import compile_for
 from mdpdice.solving.problem import prepare
 
-FORMAT = "mdpdice-kept-answer-2"
+FORMAT = "mdpdice-kept-answer-3"
 _REMEDY = "the game is solved again"
 MOST_NAMES = 1_000_000
 """States up to which a network is kept with its names, which take a while to write; larger ones are explored again."""
 _ENTRIES = {**HEADER, "question": dict, "notes": list, "width": float, "exact": (list, type(None)), "size": list}
 _NETWORK = {f"network_{name}": kinds for name, kinds in NETWORK_DTYPES.items()}
-_DTYPES = _NETWORK | ANSWER_DTYPES | {"reached": ("|u1",)} | dict.fromkeys(("lowers", "uppers", "widths"), ("<f8",))
-_DTYPES |= dict.fromkeys(("layers", "points", "parts"), ("<i8",))
+_DTYPES = _NETWORK | ANSWER_DTYPES | {"reached": ("|u1",)} | dict.fromkeys(("layers", "points", "parts"), ("<i8",))
+_DTYPES |= dict.fromkeys(("lowers", "uppers", "widths", "costs"), ("<f8",))
 
 
 # --- writing -----------------------------------------------------------------
@@ -62,6 +62,8 @@ def write_kept(
         members |= {"widths": table.widths, **_layer_members(table.layers)}
     else:
         members |= {"lowers": table.lowers, "uppers": table.uppers, **_named_network(table.network, game)}
+        if isinstance(table, Averages):
+            members["costs"] = table.reward
         if table.exact is not None:
             exact = [[exact_text(x) if isinstance(x, Fraction) else str(x) for x in row] for row in table.exact]
     more = {"question": question, "notes": list(solution.provenance.notes), "width": float(solution.width)}
@@ -162,8 +164,7 @@ def _node_values(read: SavedAnswer, game: Game[Any, Any], objective: Objective, 
         network = prepare(game, objective, horizon=horizon).network
     if exact is not None:
         exact = [[float(x) if "inf" in x else rational(x) for x in row] for row in exact]
-    values, lowers, uppers, policy = (members[name] for name in ("values", "lowers", "uppers", "policy"))
-    return NodeValues(network, values, lowers, uppers, policy, exact)
+    return read.table(network, members["lowers"], members["uppers"], exact)
 
 
 class _Named(NetworkFile):

@@ -14,6 +14,7 @@ from __future__ import annotations
 import copy
 import time
 from collections.abc import Callable, Hashable
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -35,7 +36,7 @@ from mdpdice.networks.network import Floats
 from mdpdice.objectives.collected import COLLECTED
 from mdpdice.objectives.objective import Objective, OfPayoff, Reach, Total, Win
 from mdpdice.objectives.on_lattices import lower_lattice
-from mdpdice.solving.checkpoints import values_digest
+from mdpdice.solving.checkpoints import Arrays, values_digest
 from mdpdice.solving.problem import library_version
 
 if TYPE_CHECKING:
@@ -155,22 +156,30 @@ def _verified(layers: Layers, stored: Floats, run: Run) -> tuple[Callable[[], No
     """How to keep what is verified meanwhile, what an earlier solve has verified of the same values, and who does."""
     from mdpdice.certification.checking.lattice import Found, Share
 
-    file = run.checkpoint
+    file, team = run.checkpoint, run.team
+    own = np.zeros(0, dtype=np.uint8)
+    # A row for every process, with what it found; those of other machines stay empty, and then nothing is kept.
+    rows = team.marks((team.size, 6, 8 * (int(layers.ranks.layer.max()) + 1))).view(np.float64)
+    found = Found(rows[team.rank, :4], rows[team.rank, 4])
+    found.longest[:] = 1.0
     if file is not None:
         file.flush()
-    if file is None or run.team.size > 1:
-        return run.check, None, Share(run.team.takes, run.team.joined)
-    count = int(layers.ranks.layer.max()) + 1
-    found = Found(np.zeros((4, count)), np.ones(count))
-    own, state = np.frombuffer(bytes.fromhex(values_digest(stored)), dtype=np.uint8), file.state("verified")
-    if state is not None and np.array_equal(state.get("values", own[:0]), own):
-        with file.last("verified").part("verified"):
+        own = np.frombuffer(bytes.fromhex(values_digest(stored)), dtype=np.uint8)
+
+    def earlier() -> Arrays | None:
+        state = None if file is None else file.state("verified")
+        return state if state is not None and np.array_equal(state.get("values", own[:0]), own) else None
+
+    state = team.handed(earlier)
+    if state is not None:
+        with team.together(), nullcontext() if file is None else file.last("verified").part("verified"):
             found.off[:], found.longest[:], found.done = state["off"], state["longest"], int(state["done"][0])
 
     def check() -> None:
         run.check()
-        if file.due(1.0):
-            told = {"off": found.off, "longest": found.longest, "done": np.array([found.done])}
+        rows[team.rank, 5, 0] = found.done
+        if file is not None and (done := int(rows[:, 5, 0].min())) and file.due(1.0):
+            told = {"off": rows[:, :4].max(axis=0), "longest": rows[:, 4].max(axis=0), "done": np.array([done])}
             file.put("verified", {"values": own, **told})
 
-    return check, found, None
+    return check, found, Share(team.takes, team.joined)

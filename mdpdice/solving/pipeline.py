@@ -29,7 +29,7 @@ from mdpdice.modelling.sense import Sense
 from mdpdice.networks.cycles import cycle_error
 from mdpdice.networks.network import Floats, Ints, Network
 from mdpdice.numerics.regions import FAST_PATH_FROM_EDGES, largest_component
-from mdpdice.objectives.objective import AverageReward, Horizon, Objective, Total, asked
+from mdpdice.objectives.objective import AverageReward, Objective, Total, asked
 from mdpdice.objectives.oversights import noted
 from mdpdice.objectives.reductions import Lowering, unroll
 from mdpdice.objectives.risk import Searched
@@ -45,7 +45,7 @@ from mdpdice.solving.lattice_route import (
     layers_of,
     solve_on_lattice,
 )
-from mdpdice.solving.problem import Problem, explored, library_version, lift, prepare
+from mdpdice.solving.problem import Problem, library_version, lift, prepare
 from mdpdice.solving.proposal import check_candidate, propose
 from mdpdice.solving.stages import solve_stages
 from mdpdice.solving.team import Team
@@ -204,7 +204,7 @@ def plan(
     chosen, searcher = asked(game, objective, sense), game_solver(solver)
     if searcher is not None:
         return SearchPlan(game, chosen, horizon, searcher)
-    if run.checkpoint is not None and getattr(chosen, "searched", False):
+    if run.checkpoint is not None and (getattr(chosen, "searched", False) or isinstance(chosen, AverageReward)):
         msg = f"{chosen} solves many problems, and a checkpoint is of one; leave it out"
         raise UnsupportedError(msg, value=chosen)
     if isinstance(chosen, Searched) and chosen.searched:
@@ -231,11 +231,6 @@ def plan(
             written_out = functools.partial(_flat_plan, game, chosen, solver, None, max_states, run, lattice)
             return LatticePlan(layers, chosen, written_out if layers.edges <= FALL_BACK_UP_TO_EDGES else None)
     try:
-        if isinstance(chosen, AverageReward):
-            network = game if isinstance(game, Network) else explored(game, chosen, max_states, run, None)
-            network = network if horizon is None else Horizon(horizon).apply(network)
-            surely = solver == "auto"
-            return PlanOfAverage(network, chosen, lambda one: FlatPlan(one, choose(one, solver), surely), surely)
         return _flat_plan(game, chosen, solver, horizon, max_states, run, lattice)
     except StateLimitError as error:
         if refused is None and isinstance(game, Game) and axes(game):
@@ -269,10 +264,19 @@ def _flat_plan(
     max_states: int,
     run: Run,
     lattice: Lattice | None,
-) -> FlatPlan:
+) -> FlatPlan | PlanOfAverage:
     __tracebackhide__ = True
     problem = prepare(game, objective, horizon=horizon, run=run, max_states=max_states, lattice=lattice)
-    return FlatPlan(problem, choose(problem, solver, _extra(run)), solver == "auto")
+    return plan_of(problem, solver, *_extra(run))
+
+
+def plan_of(problem: Problem, solver: str | Solver = "auto", *extra: Feature) -> FlatPlan | PlanOfAverage:
+    """Choose how a prepared problem is solved, by a solver that has the `extra` features too."""
+    surely = solver == "auto"
+    if not problem.averaged:
+        return FlatPlan(problem, choose(problem, solver, frozenset(extra)), surely)
+    first = choose(problem, "value-iteration" if surely else solver)
+    return PlanOfAverage(problem, first, lambda one: FlatPlan(one, choose(one, solver), surely), surely)
 
 
 @attrs.frozen
@@ -286,13 +290,14 @@ class FlatPlan:
     solver: Solver
     surely: bool = False
 
-    def solve(self, run: Run, epsilon: float, interrupts: Interrupts) -> Solution:
+    def solve(self, run: Run, epsilon: float, interrupts: Interrupts | None = None) -> Solution:
         """Run the solver and certify its answer."""
         if is_large(self.problem.canonical):
             # Digits beyond those that were asked for are welcome where they cost nothing, so not here: the
             # margin is for bounds of the certificate that are wider than those of the solver.
             run = attrs.evolve(run, tolerance=epsilon / 16)
-        return (_solve_surely if self.surely else _solve_kept)(self.problem, self.solver, run, epsilon, interrupts)
+        way, watch = _solve_surely if self.surely else _solve_kept, interrupts or Interrupts(run.cancel)
+        return way(self.problem, self.solver, run, epsilon, watch)
 
 
 @attrs.frozen
@@ -304,7 +309,7 @@ class LatticePlan:
 
     layers: Layers
     objective: Objective
-    written_out: Callable[[], FlatPlan] | None = None
+    written_out: Callable[[], FlatPlan | PlanOfAverage] | None = None
 
     def solve(self, run: Run, epsilon: float, interrupts: Interrupts) -> Solution:
         """Sweep the layers and certify the answer."""
@@ -318,7 +323,7 @@ class LatticePlan:
                     return found
             except NotConvergedError as error:
                 found = error
-            resumed = run.team.handed(lambda: None if file is None or not file.resumed else np.zeros(0))
+            resumed = run.team.handed(lambda: None if file is None or not file.resumed else {})
             if resumed is None:
                 break
             # Numbers that were not true may have led astray.

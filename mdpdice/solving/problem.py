@@ -25,7 +25,7 @@ from mdpdice.modelling.game import Game
 from mdpdice.modelling.sense import Sense
 from mdpdice.networks.network import Bools, Floats, Ints, Network
 from mdpdice.numerics.graph import find_cycle, is_acyclic
-from mdpdice.objectives.objective import Horizon, Objective, OfPayoff, asked
+from mdpdice.objectives.objective import AverageReward, Horizon, Objective, OfPayoff, asked
 from mdpdice.objectives.oversights import noted
 from mdpdice.objectives.reductions import Lowering
 
@@ -45,6 +45,7 @@ class Problem:
     lowerings: tuple[Lowering, ...]
     sense: Sense
     objective: str = "total"
+    averaged: bool = False  # whether it asks for the average per step, not for a total
 
     @property
     def canonical(self) -> Network:
@@ -106,7 +107,8 @@ def prepare(
     applied = noted(chosen.apply(network), chosen)
     _refuse_vast(applied)
     text = "total" if isinstance(chosen, Horizon) else str(chosen)
-    return Problem(applied, tuple(chosen.lower(applied, run.check)), chosen.wanted(network), text)
+    lowerings, averaged = tuple(chosen.lower(applied, run.check)), isinstance(chosen, AverageReward)
+    return Problem(applied, lowerings, chosen.wanted(network), text, averaged)
 
 
 def _refuse_vast(network: Network) -> None:

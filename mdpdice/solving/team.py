@@ -9,12 +9,13 @@ they first agree whether anything went wrong: what one of them raises all do, so
 from __future__ import annotations
 
 import contextlib
+import io
 import json
 import math
 import mmap
 import os
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, Self
@@ -125,9 +126,7 @@ class Team(Alone):
         return self._common((-(-count // 8),), 0.0).view(np.bool_)[:count].reshape(shape)
 
     def merge(self, marks: NDArray[np.bool_], points: Ints) -> None:
-        """Mark at some points what any process has marked there before it came here."""
-        with self.together():
-            pass
+        """Mark at some points what any process had marked there when all last met."""
         if self._machines > 1:
             with self.together():
                 if self._leads:
@@ -175,12 +174,14 @@ class Team(Alone):
                 self._leaders.Allgatherv(np.ascontiguousarray(values[:, mine].T), [out, counts])
                 values[:, order] = out.T
 
-    def handed(self, make: Callable[[], Floats | None]) -> Floats | None:
+    def handed(self, make: Callable[[], Mapping[str, NDArray[Any]] | None]) -> Mapping[str, NDArray[Any]] | None:
         """Return what `make` gives the first process."""
+        packed = io.BytesIO()
         with self.together():
             found = make() if self.rank == 0 else None
-        sent = self._sent(self._comm, None if found is None else found.tobytes())
-        return None if sent is None else np.frombuffer(sent)
+            np.savez(packed, **(found or {}))
+        sent = self._sent(self._comm, None if found is None else packed.getvalue())
+        return None if sent is None else dict(np.load(io.BytesIO(sent)))
 
     def takes(self, number: int, points: Ints) -> int:
         """Return in which turn this process verifies points: those that the next one solved, and a share of the rest.

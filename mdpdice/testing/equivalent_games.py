@@ -38,8 +38,7 @@ def asker(ledger: Ledger, objective: Objective | None, horizon: int | None) -> _
             endless = isinstance(error, errors.TotalRewardUndefinedError)
             ledger.fail("termination" if endless else check, error.message, cause=error)
         if not solution.proved:
-            msg = f"the answer of {solution.solver} was not certified: {solution.reason}; cross_check tells more"
-            ledger.fail(check, msg)
+            ledger.fail(check, f"the answer of {solution.solver} was not certified: {solution.reason}; see cross_check")
         return solution
 
     return ask
@@ -65,8 +64,7 @@ def check_counters(ledger: Ledger, game: Game[Any, Any], network: Network) -> No
     try:
         compare_networks(ledger, "counters", network, plain, rename_state=lambda state: state)
     except errors.ConformanceError as error:
-        msg = f"compared with its unrolled form: {error.message.partition(': ')[2]}"
-        ledger.fail("counters", msg, state=error.state)
+        ledger.fail("counters", f"beside its unrolled form: {error.message.partition(': ')[2]}", state=error.state)
     try:
         find_layers(compile_lattice(game, **ledger.limits))
     except errors.StateLimitError:

@@ -20,13 +20,12 @@ from mdpdice.exploration.repeatability import SAMPLE, check_repeatable
 from mdpdice.exploration.to_lattice import compile_lattice
 from mdpdice.exploration.to_network import explore
 from mdpdice.looks import Look, NamedPolicy, look_of
-from mdpdice.looks.text import REMEDY
 from mdpdice.modelling.counters import axes
 from mdpdice.modelling.equality import same_kind
 from mdpdice.modelling.game import Game
 from mdpdice.modelling.sense import sense_of
 from mdpdice.modelling.tables import Table
-from mdpdice.modelling.text import encode
+from mdpdice.modelling.text import REMEDY, encode
 from mdpdice.networks.network import Kind, Network
 from mdpdice.numerics.graph import reachable
 from mdpdice.numerics.regions import can_reach
@@ -163,8 +162,7 @@ def _check_declaration(ledger: Ledger, game: Any) -> None:
         try:
             low, high = (float(bound) for bound in bounds)
         except (TypeError, ValueError) as error:
-            msg = f"payoff_range is {bounds!r}; it is two numbers, or None"
-            ledger.fail("declaration", msg, value=bounds, cause=error)
+            ledger.fail("declaration", f"payoff_range={bounds!r} is not two numbers or None", value=bounds, cause=error)
         if not low <= high or math.isinf(low) or math.isinf(high):
             ledger.fail("declaration", f"payoff_range is {bounds!r}; it is two finite numbers, the smaller first")
     ledger.passed("declaration", 1)
@@ -213,8 +211,7 @@ def _check_determinism(ledger: Ledger, game: Game[Any, Any], network: Network, s
     if again.n_states == network.n_states:
         for old, new in zip(network.states, again.states, strict=True):
             if old != new:
-                msg = f"explored again, {new!r} is found in the place of {old!r}; {remedy}"
-                ledger.fail("determinism", msg, state=old)
+                ledger.fail("determinism", f"explored again, {new!r} stands in place of {old!r}; {remedy}", state=old)
         for node, (old, new) in enumerate(zip(network.actions, again.actions, strict=False)):
             if old != new:
                 ledger.fail("determinism", f"explored again, action {node} is {new!r} and not {old!r}; {remedy}")

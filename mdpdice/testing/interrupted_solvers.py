@@ -66,8 +66,7 @@ def check_stops(ledger: Ledger, solver: Solver, patience: float) -> None:
     if not looks.times:
         ledger.fail("cancel", f"it never looked whether the solve was cancelled; {_REMEDY}")
     if gap > patience:
-        msg = f"it did not look whether the solve was cancelled for {gap:.1f} seconds; {_REMEDY}"
-        ledger.fail("cancel", msg, value=gap, limit=patience)
+        ledger.fail("cancel", f"cancelled, it went on for {gap:.1f} seconds; {_REMEDY}", value=gap, limit=patience)
     # Cancelled before it starts, and at the last of its looks.
     for last in sorted({1, len(looks.times)}):
         words = f"cancelled at look {last} of {len(looks.times)}"
@@ -120,8 +119,7 @@ def check_checkpoint(ledger: Ledger, solver: Solver) -> None:
             if answer is None:
                 continue
             if not same_answer(answer, whole):
-                msg = "resumed, it comes to another answer; keep all that changes with run.save() or run.step()"
-                ledger.fail("checkpoint", msg)
+                ledger.fail("checkpoint", "resumed, it gives another answer; keep all by run.save() or run.step()")
             resumed += 1
     if resumed:
         ledger.passed("checkpoint", resumed, "solves stopped and resumed")

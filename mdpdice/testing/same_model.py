@@ -82,10 +82,8 @@ def compare_networks(
     side.passed = (_without_certainties(one, rows[0]), _without_certainties(two, rows[1]))
     colours = side.refine(rows)
     if colours[0][one.start] != colours[1][two.start]:
-        side.fail(
-            f"they start differently: in {one.describe(one.start)!r} there is {_shown(one, one.start)}, in "
-            f"{two.describe(two.start)!r} there is {_shown(two, two.start)}"
-        )
+        there = (f"in {net.describe(net.start)!r} there is {_shown(net, net.start)}" for net in (one, two))
+        side.fail(f"they start differently: {', '.join(there)}")
     if rename_state is not None:
         side.compare_names(colours, rename_state)
     return f"nodes; {one.n_states:,} and {two.n_states:,} states, {len(set(colours[0])):,} different futures"
@@ -205,11 +203,9 @@ class _Comparison:
         for net, mine, others, passed, which in sides:
             for node, colour in enumerate(mine):
                 if colour not in others and node not in passed:
-                    self.fail(
-                        f"nothing in the other declaration corresponds to {net.describe(node)!r} of the {which}, where "
-                        f"there is {_shown(net, node)}; compare the rules there",
-                        state=_near(net, node),
-                    )
+                    what = f"{net.describe(node)!r} of the {which}, where there is {_shown(net, node)}"
+                    msg = f"nothing in the other declaration corresponds to {what}; compare the rules there"
+                    self.fail(msg, state=_near(net, node))
 
     def compare_names(self, colours: tuple[list[int], list[int]], rename: Callable[[Any], Hashable]) -> None:
         one, two = self.networks

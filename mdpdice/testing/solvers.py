@@ -87,8 +87,7 @@ def _check_protocol(ledger: Ledger, solver: Any) -> Solver:
     except MdpDiceError as error:
         ledger.fail("protocol", error.message, cause=error)
     except Exception as error:  # noqa: BLE001 - the code of a plug-in
-        msg = f"it cannot be made without parameters, {error}; give every parameter a default"
-        ledger.fail("protocol", msg, cause=error)
+        ledger.fail("protocol", f"it cannot be made without parameters, {error}; give each a default", cause=error)
     missing = [part for part in ("name", "features", "available", "solve") if not hasattr(backend, part)]
     if missing:
         ledger.fail("protocol", f"it lacks {', '.join(missing)}; see mdpdice.Solver")
@@ -96,7 +95,7 @@ def _check_protocol(ledger: Ledger, solver: Any) -> Solver:
         ledger.fail("protocol", f"its name is {backend.name!r}; it is what reports call it, a string")
     features = backend.features
     if not isinstance(features, frozenset) or not all(isinstance(feature, Feature) for feature in features):
-        msg = f"its features are {features!r}; declare a frozenset of mdpdice.Feature, empty if it has none"
+        msg = f"its features are {features!r}; declare a frozenset of mdpdice.Feature, empty for none"
         ledger.fail("protocol", msg)
     there = ledger.ask("protocol", "available()", backend.available, hint="; let it give False")
     if there is not True:
@@ -246,12 +245,10 @@ class _Battery:
 
     def _compare_exact(self, model: Model, known: Any, solution: Solution) -> None:
         if solution.status is not Status.EXACT or solution.nodes.exact is None:
-            msg = "it declares Feature.EXACT, but its answer is not exact; put rational values into details['exact']"
-            self.ledger.fail("exact", msg)
+            self.ledger.fail("exact", "it declares Feature.EXACT, but details['exact'] is not exact")
         for state, at, _, truth in known:
             if solution.nodes.exact[0][at[-1]] != truth:
-                msg = f"the exact value is {truth} and not {solution.nodes.exact[0][at[-1]]}"
-                self.ledger.fail("exact", msg, state=state)
+                self.ledger.fail("exact", f"the value is {truth}, not {solution.nodes.exact[0][at[-1]]}", state=state)
         self.exact += 1
 
     # --- all answers ----------------------------------------------------------------------------
@@ -262,8 +259,7 @@ class _Battery:
             self.ledger.passed("traced", len(self.needs))
         elif name in solver_names():
             why = "a cross-check could not tell when one solver answers by asking another"
-            msg = f"it is registered, but its solve is not decorated with mdpdice.backend.traced; {why}"
-            self.ledger.fail("traced", msg)
+            self.ledger.fail("traced", f"it is registered, but its solve lacks @mdpdice.backend.traced; {why}")
         else:
             why = "solve is not decorated with mdpdice.backend.traced, as one that is registered has to be"
             self.ledger.skipped("traced", why)

@@ -84,6 +84,15 @@ def write_page(
     GameError
         The solution is not that of a game, or there is no such policy.
     """
+    text, page = page_text(solution, seats, given)
+    Path(path).write_text(text, encoding="utf-8")
+    return page
+
+
+def page_text(
+    solution: Solution, seats: Sequence[str] = (), given: Mapping[str, Any] | None = None
+) -> tuple[str, Page]:
+    """Return the text of a page, and what is to be said of it."""
     data, page = page_data(solution, seats, given)
     text, style = ((STATIC / name).read_text(encoding="utf-8") for name in ("page.html", "style.css"))
     text = text.replace('<link rel="stylesheet" href="style.css">', f"<style>\n{style}</style>")
@@ -93,8 +102,7 @@ def write_page(
     size = len(text.encode())
     if size > MOST_BYTES:
         raise too_large(f"the page would have {size:,} bytes, more than {MOST_BYTES:,}")
-    Path(path).write_text(text, encoding="utf-8")
-    return attrs.evolve(page, bytes=size)
+    return text, attrs.evolve(page, bytes=size)
 
 
 def page_data(

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from mdpdice.errors import GameError
 from mdpdice.looks import Look
 from mdpdice.modelling.asking import ask
-from mdpdice.modelling.distribution import Dist
 from mdpdice.modelling.game import Conditional, Decide, Unavailable
 from mdpdice.modelling.grid import At
 from mdpdice.modelling.symbolic import ways_through
@@ -22,8 +22,7 @@ MOST_ANSWERS = 200_000
 def named_seats(look: Look[Any], rules: Rules, names: Sequence[str]) -> list[dict[str, Any]]:
     """Return the policies of some names, and those that the game calls usual."""
     found = []
-    usual = [one.usual for one in look.policies() if one.usual and one.usual not in names]
-    for name in (*names, *usual):
+    for name in dict.fromkeys((*names, *(one.usual for one in look.policies() if one.usual))):
         rule = look.policy(name)
         choices = None if rule is None else _choices(rule, rules)
         if choices is not None:
@@ -38,10 +37,7 @@ def named_seats(look: Look[Any], rules: Rules, names: Sequence[str]) -> list[dic
 
 def _choices(rule: Callable[[Any], Any], rules: Rules) -> list[Any] | None:
     """For every core state the place of an option, or places with conditions, or by the point of the grid."""
-    sizes = [len(axis.values) for axis in rules.axes]
-    small = max(sizes, default=0) <= MOST_ANSWERS // max(1, len(rules.states)) and len(sizes) < 3
-    values = itertools.product(*((axis.values for axis in rules.axes) if small else [range(0)]))
-    points = [dict(zip(rules.axis, one, strict=True)) for one in values]
+    count = len(rules.states) * math.prod(len(axis.values) for axis in rules.axes)
     found: list[Any] = []
     for core in rules.states:
         decisions = list(_decisions(rules.game.node(core)))
@@ -53,30 +49,25 @@ def _choices(rule: Callable[[Any], Any], rules: Rules) -> list[Any] | None:
         elif not rules.axes:
             found.append(place.get(ask(rule, core, what="the policy", state=core)))
         elif ways := ways_through(rule, core, rules.axes):
-            if not all(_known(out, place) for _, out in ways):
+            places = [_tried(place.get, out) for _, out in ways]
+            if None in places:
                 return None
-            found.append([[rules.expr(cond), place[out]] for cond, out in ways])
-        elif points and len(points) * len(rules.states) <= MOST_ANSWERS:
-            found.append({"at": [place.get(_asked(rule, At(core, **point)), 0) for point in points]})
+            found.append([[rules.expr(cond), at] for (cond, _), at in zip(ways, places, strict=True)])
+        elif count <= MOST_ANSWERS:
+            points = itertools.product(*(axis.values for axis in rules.axes))
+            states = (At(core, **dict(zip(rules.axis, point, strict=True))) for point in points)
+            found.append({"at": [_tried(place.get, _tried(rule, state)) or 0 for state in states]})
         else:
             return None
     return None if None in found else found
 
 
-def _asked(rule: Callable[[Any], Any], state: Any) -> Any:
-    """Return what the rule does, None where it cannot say: play need not come there."""
+def _tried(function: Callable[[Any], Any], given: Any) -> Any:
+    """Return what a function says, None where it cannot."""
     try:
-        answer = rule(state)
-    except Exception:  # noqa: BLE001
+        return function(given)
+    except Exception:  # noqa: BLE001 - play need not come there; or a rule gave scores, or what depends on counters
         return None
-    return None if isinstance(answer, Dist) else answer
-
-
-def _known(out: Any, place: dict[Any, int]) -> bool:
-    try:
-        return out in place
-    except Exception:  # noqa: BLE001 - a mapping with scores, or what depends on counters
-        return False
 
 
 def _decisions(node: Any) -> Iterator[list[Any]]:

@@ -17,9 +17,9 @@ from mdpdice.looks.text import phrase
 from mdpdice.looks.throw import Die, Throw, thrown
 from mdpdice.modelling.game import Chance
 from mdpdice.modelling.grid import At
-from mdpdice.policies.distribution import outcomes
 from mdpdice.policies.playthrough import EDGES, loses
 from mdpdice.spelling import title
+from mdpdice.web.charts import distribution, strategy_map
 
 if TYPE_CHECKING:
     from mdpdice.cli.served import Sitting
@@ -221,19 +221,13 @@ class Table:
 
     def distribution(self) -> dict[str, Any] | None:
         """Return the totals that best play comes to from a decision, where that is known."""
-        turn, room = self.match.waiting.turn, self.match.room
-        if turn is None or (network := room.followed(turn)) is None:
-            return None
-        try:
-            found, so = outcomes(network, room.solution().policy, state=turn.state), float(self.match.total)
-        except MdpDiceError:  # plays go on for ever, for example
-            return None
-        totals, chances = (found.totals + so).tolist(), found.chances.tolist()
-        return {"totals": totals, "chances": chances, "mean": found.mean + so}
+        turn = self.match.waiting.turn
+        return None if turn is None else distribution(self.match.room, turn, float(self.match.total))
 
     def chart(self) -> list[dict[str, Any]] | None:
-        """Return the strategy as tables, where the look of the game has some, and they are known and short."""
-        return charts(self.match.room.tables()) or None
+        """Return the strategy as short tables, where the look of the game has some, or as a map; null if unknown."""
+        turn, room = self.match.waiting.turn, self.match.room
+        return charts(room.tables()) or (turn and strategy_map(room, turn)) or None
 
 
 def charts(tables: Sequence[Any]) -> list[dict[str, Any]]:

@@ -10,7 +10,6 @@ same place of those rows, with the rows behind them taken off, in groups by the 
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Sequence
 from typing import Any, TypeAlias, cast
@@ -80,20 +79,23 @@ def _rows(axes: Sequence[Axis], places: int) -> tuple[int, list[tuple[int, int]]
 
 def _steps(place: Ints, whole: Ints, length: int, bases: Sequence[tuple[int, int]]) -> tuple[Ints, Ints]:
     """Return the steps in the rows, and what those of the rows behind them add up to."""
-    row = place // length
+    rows, row = np.unique(place // length, return_inverse=True)
     steps = np.where(np.diff(row, prepend=-1) > 0, whole, np.diff(whole, prepend=0))
-    expected, used = np.zeros_like(steps), np.zeros(len(row), dtype=np.int64)
-    back = np.zeros((MOST_BASES, len(row)), dtype=np.int64)
+    expected, used = np.zeros_like(steps), np.zeros_like(rows)
+    back = np.zeros((MOST_BASES, len(rows)), dtype=np.int64)
     for far, size in bases:
-        there = np.flatnonzero((row * length // far % size > 0) & (used < MOST_BASES))
+        there = np.flatnonzero((rows * length // far % size > 0) & (used < MOST_BASES))
         back[used[there], there] = far
         used[there] += 1
-    for chosen in itertools.product((False, True), repeat=MOST_BASES):
-        some = np.flatnonzero((back[list(chosen)] > 0).all(axis=0)) if any(chosen) else place[:0]
-        behind = place[some] - back[list(chosen)][:, some].sum(axis=0)
-        at = np.searchsorted(place, behind)
-        same = place[at] == behind
-        expected[some[same]] -= (-1) ** sum(chosen) * steps[at[same]]
+    known = np.zeros(place.max(initial=0) + 1, dtype=np.int64)
+    known[place] = steps
+    for last in range(MOST_BASES):
+        some = np.flatnonzero(used[row] > last)
+        behind = [(1, place[some] - back[last, row[some]])]
+        for other in range(last):
+            behind += [(-sign, at - back[other, row[some]]) for sign, at in behind]
+        for sign, at in behind:
+            expected[some] += sign * known[at]
     return steps, expected
 
 

@@ -5,7 +5,6 @@ A number in them may be ``{"e": 5}``, the expression of that number, and ``{"s":
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import json
 import operator
@@ -53,13 +52,14 @@ class Words:
             self.lists.setdefault(kind, []).append(key if data is None else data)
         return known.setdefault(key, len(known))
 
-    def _once(self, key: Any, make: Callable[[], int]) -> int:
-        """Return what is made, once for every key; expressions and lists are no keys."""
-        with contextlib.suppress(GameError, TypeError):
+    def _once(self, key: Any, make: Callable[[], int], *, plain: bool = False) -> int:
+        """Return what is made, once for every key; where that cannot be one, it is made every time."""
+        try:
             if (number := self._known.get(key)) is None:
                 number = self._known[key] = make()
             return number
-        return make()
+        except (GameError, TypeError):
+            return make() if plain else self._once(_keyed(key), make, plain=True)
 
     def value(self, value: Any) -> Any:
         """Return a number, text or condition of a part."""
@@ -143,7 +143,7 @@ class Words:
 
         def say(seen: Rolled | None) -> int:
             acts = (self.look.act(core, action, seen) for action in actions)
-            return self.put("menus", tuple(self._once(act, functools.partial(self._act, act)) for act in acts))
+            return self.put("menus", tuple(self._once((x.words, x.tap), functools.partial(self._act, x)) for x in acts))
 
         usual, found = say(None), []
 
@@ -166,7 +166,7 @@ class Words:
             self._classes[key] = times + 1, rolls
             if rolls and rolls != [usual]:
                 found.append([throw, outcome, rolls])
-        return usual, self.put("variants", json.dumps(found), found)
+        return usual, self.put("variants", json.dumps(found), found) if found else 0
 
     def _act(self, act: Act) -> int:
         tap = act.tap and [act.tap[0], [list(places) for places in act.tap[1]]]
@@ -225,6 +225,13 @@ class Words:
 
 
 _values_of = functools.cache(lambda kind: operator.attrgetter(*(field.name for field in attrs.fields(kind))))
+
+
+def _keyed(value: Any) -> Any:
+    """Return what is the same for the same expressions, and may be a key."""
+    if isinstance(value, Expr):
+        return Expr, value.key
+    return tuple(map(_keyed, value)) if isinstance(value, tuple) else value
 
 
 def losses(edge: Any, rules: Rules) -> set[bool]:

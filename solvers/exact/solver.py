@@ -138,8 +138,7 @@ class _Solve:
     def proposed(self, values: list[list[Pair]], policy: Ints, ties: Bools) -> Candidate:
         floats = np.array([[quotient(pair) for pair in row] for row in values])
         if not np.isfinite(floats).all():
-            node = int(np.argwhere(~np.isfinite(floats))[0][-1])
-            raise too_large_error().at(self.problem.describe(node))
+            raise too_large_error().at(self.problem.describe(int(np.argwhere(~np.isfinite(floats))[0][-1])))
         exact: list[Any] = [[Fraction(*pair) for pair in row] for row in values]
         if self.problem.horizon is None:
             floats, exact = floats[0], exact[0]
@@ -236,8 +235,7 @@ class _Solve:
             raise UnsupportedError(msg, state=self.problem.describe(nodes[error.node % len(nodes)])) from None
         except strategy_improvement.NoTotalError as error:
             msg = "an endless play collects and pays in turns, so its total has no limit; use a discount or a horizon"
-            state = self.problem.describe(nodes[error.node % len(nodes)])
-            raise TotalRewardUndefinedError(msg, state=state) from None
+            raise TotalRewardUndefinedError(msg, state=self.problem.describe(nodes[error.node % len(nodes)])) from None
         self.local = {}
         self.systems += answer.systems
         for i, node in enumerate(nodes):

@@ -287,10 +287,7 @@ class _Solve:
         lost = np.flatnonzero(blocks.stopping_rows(block, np.ones(len(block.gain), dtype=np.bool_)) < 0)
         stay = graph.end_components(problem.indptr, problem.dst, problem.kind == Kind.CHANCE) >= 0
         if (ray is not None or len(lost)) and problem.discount == 1 and not stay.any():
-            msg = (
-                "every play ends, but some probabilities are so near 1 that a linear program in floats cannot tell; "
-                "use solver='exact'"
-            )
+            msg = "some probabilities are so near 1 that a linear program in floats cannot tell; use solver='exact'"
             return NotConvergedError(msg, iterations=self.iterations, width=math.inf)
         if ray is not None:
             node = int(np.concatenate((block.variables[block.owner], block.variables[block.chance]))[ray])

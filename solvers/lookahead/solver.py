@@ -74,8 +74,7 @@ class Lookahead(AlwaysAvailable):
 
     def solve(self, problem: Network, run: Run) -> Candidate:
         """Refuse a network, with an `UnsupportedError`."""
-        msg = "lookahead searches a game, not a network, and proves nothing; pass the game itself to solve()"
-        raise UnsupportedError(msg, value=self.name)
+        raise UnsupportedError("lookahead searches a game, not a network; give solve() the game", value=self.name)
 
     def search(self, game: Game[S, A], run: Run) -> Searched:
         """Search a game from its start, one decision deeper in every round.

@@ -12,6 +12,7 @@ import pytest
 import mdpdice
 from mdpdice.cli import case as cases
 from mdpdice.solving import kept
+from mdpdice.web import page as pages
 
 RACE = ("pig-race", "-p", "goal=15")
 
@@ -281,6 +282,47 @@ def test_a_page_takes_what_is_kept_and_is_written_without(run, solves, pig, answ
     for again in ("second.html", "third.html"):
         assert run("export", pig, "--to", tmp_path / again).exit_code == 0
     assert len(solves) == 2
+
+
+@pytest.fixture
+def page(run, tmp_path):
+    """Export the page of the race; gives its text, and whether it was made anew."""
+
+    def call(*more):
+        path = tmp_path / "race.html"
+        with pytest.MonkeyPatch.context() as patched:
+            made = []
+            real = pages.page_text
+            patched.setattr(pages, "page_text", lambda *args: made.append(args) or real(*args))
+            result = run("export", *RACE, "--to", path, *more)
+        assert result.exit_code == 0, result.output
+        return path.read_text(encoding="utf-8"), bool(made)
+
+    return call
+
+
+def test_a_page_is_kept(run, page, answers):
+    first, again, fresh = page(), page(), page("--no-cache")
+    assert (first[1], again[1], fresh[1]) == (True, False, True)
+    assert first[0] == again[0] == fresh[0]
+    # Another seat, another sense, and a certificate made again ask for another page.
+    for more in (("--seat", "hold-at:9"), ("--sense", "min"), ("--prove",)):
+        assert page(*more)[1], more
+    assert not page("--seat", "hold-at:9")[1]
+    listed = run("cache", "list").output
+    assert listed.count("pig-race goal=15: total, max, a page") == 2
+    assert run("cache", "clear").exit_code == 0
+    assert not files(answers)
+    assert page() == first
+
+
+@pytest.mark.filterwarnings("default::RuntimeWarning")  # the command line tells it
+def test_a_damaged_page_is_made_again(page, answers):
+    whole, _ = page()
+    path = next(path for path in files(answers) if whole[-90:-60].encode() in path.read_bytes())
+    path.write_bytes(path.read_bytes().replace(b"<title>", b"<tutle>"))
+    assert page() == (whole, True)
+    assert page() == (whole, False)
 
 
 @pytest.mark.parametrize(

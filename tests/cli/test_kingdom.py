@@ -36,7 +36,7 @@ def test_best_set(run):
     lines = told.output.splitlines()
     assert lines[0] == "best six  2 x kcd2/A/Odd die, 4 x kcd2/A/Ordinary die"
     assert lines[1].endswith(" (points of a turn)")
-    assert lines[3] == "sets      2: 1 solved, 1 cannot be better, by their bounds"
+    assert lines[3] == "sets      2: 1 solved, 1 worth less"
     data = json.loads(run("best-set", "2 x Odd, 5 x Ordinary", "--json").output)
     assert data["dice"] == ["kcd2/A/Odd die"] * 2 + ["kcd2/A/Ordinary die"] * 4
     assert data["lower"] <= data["value"] <= data["upper"]

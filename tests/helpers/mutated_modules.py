@@ -8,7 +8,7 @@ import sys
 import types
 from unittest import mock
 
-COMPILER = re.compile(r"^from mdpdice\.compilation import (?:njit|nested|nested, njit)$", re.MULTILINE)
+COMPILER = re.compile(r"^from mdpdice\.compilation import (?:brief|njit|nested|nested, njit)$", re.MULTILINE)
 
 
 def mutated(module: types.ModuleType, text: str, replacement: str, at: int | None = None) -> types.ModuleType:
@@ -23,7 +23,7 @@ def mutated(module: types.ModuleType, text: str, replacement: str, at: int | Non
     at : int, optional
         Which occurrence of the text, from 0; without it there must be one only.
     """
-    source = COMPILER.sub("nested = njit = lambda function: function", inspect.getsource(module))
+    source = COMPILER.sub("brief = nested = njit = lambda function: function", inspect.getsource(module))
     assert not re.search(r"import numba|numba\.njit|mdpdice\.compilation", source), (
         f"{module.__name__} compiles its loops in a way that is not known here"
     )

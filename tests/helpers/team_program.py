@@ -44,7 +44,7 @@ def one_fails_in_the_end(team):
 def interrupted(team):
     if HERE == 1:
         raise KeyboardInterrupt
-    team.handed(lambda: np.zeros(3))
+    team.handed(lambda: {"numbers": np.zeros(3)})
 
 
 def work_is_shared():
@@ -76,11 +76,15 @@ def work_is_shared():
         marks = team.marks((3, 40))
         team.merge(marks, np.arange(40))
         marks[HERE, 5 + HERE] = True
+        with team.together():
+            pass
         team.merge(marks, np.arange(6, 40))
         assert marks[1, 6]
         assert marks[2, 7]
         assert marks[0, 5] == (HERE != 1)  # that point was not asked for
-        assert np.array_equal(team.handed(lambda: np.array([1.5, HERE])), [1.5, 0])
+        told = team.handed(lambda: {"numbers": np.array([1.5, HERE]), "marks": np.array([True])})
+        assert {name: array.tolist() for name, array in told.items()} == {"numbers": [1.5, 0.0], "marks": [True]}
+        assert team.handed(dict) == {}
         assert team.handed(lambda: None) is None
         found = team.joined(np.array([HERE, -HERE, np.nan if HERE == 1 else 9.0]))
         assert np.array_equal(found, [2, 0, np.nan], equal_nan=True)

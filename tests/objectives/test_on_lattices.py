@@ -44,6 +44,7 @@ from mdpdice import (
 from mdpdice.answers.grid_values import GridValues
 from mdpdice.errors import CorruptFileError, GameError, MdpDiceError, UnknownStateError, UnsupportedError
 from mdpdice.games.farkle import KcdFarkle
+from mdpdice.objectives.on_lattices import lower_lattice
 
 
 def assert_same(game, objective, *, merge=True):
@@ -386,6 +387,15 @@ def test_what_is_too_large_is_refused_by_its_name(objective, options, name):
 def test_a_total_that_is_too_large_is_refused_by_its_size():
     with pytest.raises(MdpDiceError, match="max_states=20"):
         solve(Sheet(), solver="exact", max_states=20)
+
+
+def test_a_threshold_adds_two_conditions_however_many_states_there_are():
+    # Each takes a byte in the tables of every point: Yahtzee had 2,863, two for every state.
+    lattice = compile_lattice(Sheet())
+    lowered, _ = lower_lattice(lattice, PayoffAtLeast(5))
+    assert len(lattice.states) > 2
+    assert len(lowered.guards) == len(lattice.guards) + 2
+    assert len({guard.key for guard in lowered.guards}) == len(lowered.guards)
 
 
 @pytest.mark.parametrize("objective", [PayoffAtLeast(150), PayoffAtLeast(150, sense="min"), Total("min")])

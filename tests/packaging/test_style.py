@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -34,3 +36,27 @@ def test_folders_are_imported_under_their_installed_name(line: str, allowed: boo
     )
     assert (run.returncode == 0) == allowed, run.stdout + run.stderr
     assert ("TID251" in run.stdout) != allowed
+
+
+MAY_ASK = {"answers", "certification", "exploration", "formats", "lattices", "policies", "solving"}
+
+
+def test_only_some_packages_ask_whether_something_is_a_lattice() -> None:
+    """Others ask the model, which knows: `Network` and `Lattice` both answer `pays`, `payoffs`, `nature`."""
+    trees = {
+        path.relative_to(ROOT): ast.parse(path.read_text(encoding="utf-8"))
+        for top in ("mdpdice", "solvers", "games")
+        for path in (ROOT / top).rglob("*.py")
+    }
+    tops = ((path, node) for path, tree in trees.items() for node in tree.body if isinstance(node, ast.ClassDef))
+    classes = {node.name for path, node in tops if path.parts[1] == "lattices"}
+    assert "Lattice" in classes
+    asking = {
+        path
+        for path, tree in trees.items()
+        for call in ast.walk(tree)
+        if isinstance(call, ast.Call) and ast.unparse(call.func) == "isinstance"
+        if classes & set(re.findall(r"\w+", ast.unparse(call.args[1])))
+    }
+    assert {path.parts[1] for path in asking} <= MAY_ASK, sorted(asking)
+    assert asking

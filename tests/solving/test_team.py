@@ -53,6 +53,13 @@ def test_three_processes_on_two_machines():
     assert (done.returncode, done.stdout) == (0, "fine\n"), done.stderr
 
 
+def test_what_was_found_and_verified_is_kept(tmp_path):
+    command = words(2, str(HELPERS / "team_kept.py"), str(tmp_path))
+    env = os.environ | {"PYTHONPATH": str(HELPERS.parent)}
+    done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=120, env=env)
+    assert (done.returncode, done.stdout) == (0, "fine\n"), done.stderr
+
+
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="processes are found in /proc")
 def test_two_processes_of_which_one_is_killed_and_then_go_on(tmp_path):
     folder = tmp_path / "kept"

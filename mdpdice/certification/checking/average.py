@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from mdpdice.certification.checking.kernels.average import look_ahead
-from mdpdice.networks.network import Bools, Floats, Ints, Kind, Network
+from mdpdice.certification.checking.kernels.average import look_ahead, look_over
+from mdpdice.networks.network import Bools, Floats, Ints, Network
 
 
 def verify(network: Network, counted: Bools, component: Ints, rank: Ints, policy: Ints, claims: Any) -> str:
@@ -27,38 +27,25 @@ def verify(network: Network, counted: Bools, component: Ints, rank: Ints, policy
     Both are claimed by a gain of every component and a bias of every node, which has component -1 if it is in none.
     Return "" if they hold, else what does not.
     """
-    source, dst, chance = network.source, network.dst, network.kind == Kind.CHANCE
+    rows = network.kind, network.indptr.view(np.uint64), network.dst.view(np.uint64)
+    if not look_over(*rows, component, counted, rank, policy):
+        return "play does not stay in the components, or may never be counted again"
     member = component >= 0
-    inside = member[source] & (component[source] == component[dst])
-    own = (network.indptr[:-1] <= policy) & (policy < network.indptr[1:])
-    follows = np.zeros(network.n_edges, dtype=bool)
-    follows[policy[own & network.decides]] = True
-    follows = inside & (follows | chance[source])
-    stays = np.zeros(network.n_nodes, dtype=bool)
-    stays[source[follows]] = True
-    if not stays[member].all() or (chance & member)[source[~inside]].any():
-        return "play does not stay in the components"
-    nearer = counted[dst] | (rank[dst] < rank[source])
-    comes = np.zeros(network.n_nodes, dtype=bool)
-    comes[source[inside & nearer]] = True
-    comes[source[inside & ~nearer & ~chance[source]]] = False
-    if not (comes | counted)[member].all():
-        return "some play may never be counted again"
-    for (gain, bias), edges, sign in zip(claims, (inside, follows), (1.0, -1.0), strict=True):
+    for (gain, bias), sign in zip(claims, (1.0, -1.0), strict=True):
         if not (np.isfinite(gain).all() and np.isfinite(bias).all()):
             return "the gains are not finite"
-        beyond = ahead(network, edges, bias, sign)
+        beyond = ahead(network, component, policy, bias, sign)
         if not (beyond <= np.where(counted, sign * gain[component], 0.0))[member].all():
             return "the gains do not contain what one move is worth"
     return ""
 
 
-def ahead(network: Network, edges: Bools, bias: Floats, sign: float) -> Floats:
-    """Return at least what ``sign`` times ``r + P h - h`` is, rounding included, for the best of some edges of a node.
+def ahead(network: Network, component: Ints, policy: Ints, bias: Floats, sign: float) -> Floats:
+    """Return at least what ``sign`` times ``r + P h - h`` is, rounding included, for the best move inside a component.
 
-    Nodes without such edges have minus infinity.
+    With sign -1 for the move of the policy.  Nodes without such a move have minus infinity.
     """
     rows = network.kind, network.indptr.view(np.uint64), network.dst.view(np.uint64), network.weight, network.reward
     result = np.full(network.n_nodes, -np.inf)
-    look_ahead(*rows, edges, bias, sign, result)
+    look_ahead(*rows, component, policy, bias, sign, result)
     return result

@@ -112,6 +112,34 @@ def backup_stages(
         backup(rows, chance, values[k], values[k], policies[k])
 
 
+@brief
+def sweep_averages(
+    rows: Rows, between: Ints, visited: Ints, place: Ints, share: Floats, tolerance: float, limit: int, bias: Floats,
+    moved: Floats, gain: Floats, pace: Floats, policy: Ints,
+) -> bool:  # fmt: skip
+    """Sweep at most `limit` times, until all `visited` nodes of a place move alike, by its `gain`; `between` go first.
+
+    `pace` holds the share of the other moves that is taken, which is all until they hardly get shorter, as where plays
+    go in rounds, and their longest; `share` is 1 over the number of visited nodes of every place.
+    """
+    for _ in range(limit):
+        backup(rows, between, bias, bias, policy)
+        backup(rows, visited, bias, moved, policy)
+        gain[:] = 0.0
+        for i in visited:
+            gain[place[i]] += share[place[i]] * (moved[i] - bias[i])
+        longest = 0.0
+        for i in visited:
+            moved[i] -= bias[i] + gain[place[i]]
+            longest = max(longest, abs(moved[i]) / max(1.0, abs(gain[place[i]])))
+        if longest <= tolerance:
+            return True
+        pace[0], pace[1] = 0.75 if longest > 0.9 * pace[1] else pace[0], longest
+        for i in visited:
+            bias[i] += pace[0] * moved[i]
+    return False
+
+
 @njit
 def write_in_order(
     problem: Problem, payoff: Floats, order: Ints, place: Ints, new_indptr: Ints, new_dst: Ints, gain: Floats,

@@ -6,8 +6,8 @@ import { scrolled } from "./story.js";
 
 /** @import { Distribution, MapChart, TableChart } from "./types.js" */
 
-const [LEFT, RIGHT, LEVEL, HEIGHT] = [40, 320, 204, 240];
-const BARS = 40;
+const [LEFT, RIGHT, LEVEL, HEIGHT] = [58, 338, 204, 240];
+const [BARS, AREAS] = [40, 4];
 
 /** @param {MapChart | TableChart} chart */
 export function drawChart(chart) {
@@ -25,19 +25,21 @@ export function drawChart(chart) {
 function drawMap({ title, x, y, cells, names, at }) {
   const [wide, high] = [(RIGHT - LEFT) / x.values.length, LEVEL / y.values.length];
   const top = (/** @type {number} */ row) => LEVEL - (row + 1) * high;
+  const used = [...new Set(cells.flat())].filter((choice) => choice !== null);
   const drawn = cells.flatMap((row, up) => {
     const ends = [...row.keys()].filter((one) => row[one] !== row[one + 1]); // of runs of one choice
     return ends.flatMap((end, i) => {
       const [choice, from] = [row[end], (ends[i - 1] ?? -1) + 1];
       const size = { x: LEFT + from * wide, y: top(up), width: (end + 1 - from) * wide + 0.2, height: high + 0.2 };
-      return choice === null ? [] : [svg(`rect.area-${choice % 4}`, size)];
+      return choice === null ? [] : [svg(`rect.area-${Math.min(used.indexOf(choice), AREAS - 1)}`, size)];
     });
   });
   const here = at && names[cells[at[1]]?.[at[0]] ?? -1];
   const said = at && here ? `Here: ${x.label} ${x.values[at[0]]}, ${y.label} ${y.values[at[1]]}: ${here}.` : "";
   if (at) drawn.push(svg("circle.here", { cx: LEFT + (at[0] + 0.5) * wide, cy: top(at[1]) + high / 2, r: 6 }));
-  const legend = names.map((name, choice) => {
-    const square = svg(`rect.area-${choice % 4}`, { width: 18, height: 18 });
+  const legend = used.slice(0, AREAS).map((choice, area) => {
+    const square = svg(`rect.area-${area}`, { width: 18, height: 18 });
+    const name = area === AREAS - 1 && used.length > AREAS ? "another choice" : names[choice];
     return el("li", svg("svg.swatch", { viewBox: "0 0 18 18", "aria-hidden": "true" }, square), name);
   });
   const picture = drawSvg(`${title}. ${said}`, ...drawn, ...axes(x.label, x.values, y.label, y.values));
@@ -45,8 +47,8 @@ function drawMap({ title, x, y, cells, names, at }) {
 }
 
 /** Chances of the final score, in a few bars, and where the mean is. @param {Distribution} distribution */
-export function drawDistribution({ totals, chances, mean }) {
-  const [low, high] = [Math.min(...totals), Math.max(...totals)];
+export function drawDistribution({ totals, chances, mean, goals, plays, error }) {
+  const [low, high] = [totals[0], totals[totals.length - 1]];
   const count = Math.max(1, Math.min(BARS, totals.length));
   const heights = new Array(count).fill(0);
   const across = (/** @type {number} */ total) => (high > low ? (total - low) / (high - low) : 0.5);
@@ -56,16 +58,17 @@ export function drawDistribution({ totals, chances, mean }) {
   const bars = heights.map((height, i) => svg("rect.area-0",
     { x: LEFT + i * wide, y: LEVEL - height * tall, width: Math.max(1, wide - 1), height: height * tall }));
   const middle = LEFT + across(mean) * (RIGHT - LEFT);
-  const order = [...totals.keys()].sort((a, b) => totals[a] - totals[b]);
   const [few, many] = [0.1, 0.9].map((share) => {
     let sum = 0;
-    return shownNumber(totals[order.find((i) => (sum += chances[i]) >= share) ?? order[order.length - 1]]);
+    return shownNumber(totals.find((_, i) => (sum += chances[i]) >= share) ?? high);
   });
   const title = "The final score from here, by the best play";
-  const said = `Mean ${shownNumber(mean)}; four in five plays end between ${few} and ${many}.`;
+  const sure = plays ? `, with a standard error of ${shownNumber(error ?? 0)} (${shownNumber(plays)} drawn plays)` : "";
+  const said = `Mean ${shownNumber(mean)}${sure}; four in five plays end between ${few} and ${many}.`;
+  const met = Object.entries(goals ?? {}).map(([name, chance]) => el("li", `${name}: ${shownNumber(chance, true)}`));
   const line = svg("line.mean", { x1: middle, x2: middle, y1: 0, y2: LEVEL });
   const picture = drawSvg(`${title}. ${said}`, ...bars, line, ...axes("final score", [low, high], "", []));
-  return el("figure", el("figcaption", title), picture, el("p.said", said));
+  return el("figure", el("figcaption", title), picture, el("p.said", said), el("ul", ...met));
 }
 
 /** Axes with the first, the middle and the last value.

@@ -8,8 +8,7 @@ import { Chance32, Play, Throws, shown } from "./match.js";
 /** @import { Advice, Decision, Engine, PlayEvent, Start, View } from "./types.js" */
 
 const LISTED = 36; // rolls that are offered one by one; more are tapped in die by die
-const [MOST_SEATS, MOST_ROUNDS] = [4, 100];
-const MAPPED = 40; // values of a counter on a map
+const [MOST_SEATS, MOST_ROUNDS, MAPPED] = [4, 100, 40]; // the last: values of a counter on a map
 
 /** @param {number} a @param {number} b @returns {number} */
 const divisor = (a, b) => (b ? divisor(b, a % b) : a);
@@ -184,13 +183,13 @@ class FileEngine {
 
   /** Take an option. @param {number} place its place in the decision */
   take(place) {
-    const { play } = this;
+    const { play, model } = this;
     const actions = play.actions();
     const action = actions.find((one) => one.place === place);
     if (!action) throw new Error("There is no such action here.");
     const [box] = action.tap?.places.length === 1 ? action.tap.places[0] : [];
     const brought = this.match.brought[play.mover];
-    if (action.tap && box !== undefined) (brought[action.tap.label] ??= {})[box] = play.pays(action.node);
+    if (action.tap && box !== undefined) (brought[action.tap.label] ??= {})[box] = model.pays(action.node, play.now.at);
     const words = action.words + (action.pays ? ` (${shown(action.pays, true)})` : "");
     this.match.moves.push(actions.indexOf(action));
     this.tell({ kind: "choice", seat: play.mover, words });
@@ -306,35 +305,34 @@ class FileEngine {
     if (!play?.deciding || this.advised.turn === turn) return play?.deciding ? this.advised.rows : [];
     const rated = model.rated(play.now.node, play.now.at);
     const [best, sign] = [Math.max(...rated.map((one) => one.worth)), model.wantsLess(play.now.node) ? -1 : 1];
-    const rows = play.actions().map(({ words, node }, i) => {
+    const totals = this.data.goals.length ? this.future.behind(rated.map(({ node }) => node), play.now.at) : [];
+    const rows = play.actions().map(({ words }, i) => {
       const { worth } = rated[i];
       const same = best - worth <= 2e-6 * Math.max(1, Math.abs(best)); // but for rounding
-      return { i, words, value: sign * worth, loss: same ? 0 : best - worth, best: same, goals: this.goals(node) };
+      return { i, words, value: sign * worth, loss: same ? 0 : best - worth, best: same, goals: this.goals(totals[i]) };
     });
     this.advised = { turn, rows };
     return rows;
   }
 
-  /** Chances of the goals behind an option. @param {number} node @returns {Record<string, number> | null} */
-  goals(node) {
-    const totals = this.data.goals.length ? this.future.behind(node, this.play.now.at) : null;
-    if (!totals) return null;
+  /** Chances of the goals with these totals to come. @param {Map<number, number> | null} [totals] */
+  goals(totals) {
     const so = this.play.now.total;
-    const goals = /** @type {[string, number | null, number | null][]} */ (this.data.goals);
-    return Object.fromEntries(goals.map(([name, least, most]) => {
+    return totals ? Object.fromEntries(this.data.goals.map((/** @type {any[]} */ [name, least, most]) => {
       const meets = (/** @type {number} */ all) => all >= (least ?? -Infinity) && all <= (most ?? Infinity);
       return [name, [...totals].reduce((sum, [total, mass]) => sum + (meets(so + total) ? mass : 0), 0)];
-    }));
+    })) : null;
   }
 
   /** The totals that best play comes to from here. */
   async distribution() {
     const { now } = this.play ?? {};
-    const found = now && !now.over ? this.future.behind(now.node, now.at) : null;
+    const [found] = now && !now.over ? this.future.behind([now.node], now.at) : [];
     if (!now || !found) return null;
     const sorted = [...found].map(([total, mass]) => [total + now.total, mass]).sort((a, b) => a[0] - b[0]);
     const mean = sorted.reduce((all, [total, mass]) => all + total * mass, 0);
-    return { totals: sorted.map(([total]) => total), chances: sorted.map(([, mass]) => mass), mean };
+    const [totals, chances] = [0, 1].map((column) => sorted.map((one) => one[column]));
+    return { totals, chances, mean, goals: this.goals(found) };
   }
 
   /** By how much the play is worth less without an open box, in games that come back to their start every turn. */
@@ -354,26 +352,25 @@ class FileEngine {
     return worths.length ? Object.fromEntries(worths) : null;
   }
 
-  /** The strategy as tables, or as a map of the decisions over two counters. */
-  async chart() {
+  /** The strategy as tables, or as a map over two counters, which is drawn if it is `open`. @param {boolean} [open] */
+  async chart(open = true) {
     const { play, data, model } = this;
     if (data.charts.length) return data.charts;
     if (!play?.deciding) return null;
     const { at, node } = play.now;
     const scores = [...model.table(model.shown[at.state])].map((part) => data.parts[part])
-      .filter(({ kind, value }) => kind === "score" && value.e >= 0 && data.exprs[value.e][0] === "counter")
-      .map(({ label, of, value }) => [label || (of === "mover" ? "mine" : "theirs"), data.exprs[value.e][1]]);
+      .filter(({ kind, value }) => kind === "score" && data.exprs[value.e]?.[0] === "counter")
+      .map(({ label, of, value }) => [label || `${of === "mover" ? "your" : "their"} score`, data.exprs[value.e][1]]);
     if (scores.length < 2) return null;
+    if (!open) return [];
     const [y, x] = [scores[0], scores[scores.length - 1]].map(([label, axis]) => {
       const { first, step, size } = model.axes[axis];
       const stride = Math.ceil(size / MAPPED);
       const values = Array.from({ length: Math.ceil(size / stride) }, (_, i) => first + step * stride * i);
       return { label, values, axis, here: values.findLastIndex((value) => value <= at.counters[axis]) };
     });
-    const names = play.actions().map(({ words }) => words.split(/[\s:]+\d/)[0]);
     const cells = y.values.map((down) => x.values.map((across) => {
-      const counters = [...at.counters];
-      [counters[y.axis], counters[x.axis]] = [down, across];
+      const counters = at.counters.with(y.axis, down).with(x.axis, across);
       try {
         const options = model.rated(node, model.placed(at.state, model.index(counters)));
         if (!options.every(({ worth }) => Number.isFinite(worth))) return null; // play does not come there
@@ -383,7 +380,7 @@ class FileEngine {
       }
     }));
     const title = `what is best here, by ${y.label} and ${x.label}`;
-    return [{ kind: /** @type {"map"} */ ("map"), title, names, cells, at: [x.here, y.here], x, y }];
+    return [{ kind: /** @type {"map"} */ ("map"), title, names: play.names(), cells, at: [x.here, y.here], x, y }];
   }
 
   /** What people lost by their decisions. */

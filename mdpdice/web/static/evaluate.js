@@ -56,8 +56,8 @@ const BITS = Uint8Array.from({ length: 256 }, (_, byte) => bitCount(byte));
 /** @param {Uint8Array} bits @param {number} place */
 const marked = (bits, place) => (bits[place >> 3] >> (place & 7)) & 1;
 
-/** @type {Record<string, (a: number, b: number) => number>} */
-const JOINS = {
+/** @type {Record<string, (a: number, b: number) => any>} */
+const PAIRS = {
   "+": (a, b) => a + b,
   "-": (a, b) => a - b,
   "*": (a, b) => a * b,
@@ -65,9 +65,6 @@ const JOINS = {
   "%": (a, b) => ((a % b) + b) % b,
   least: Math.min,
   most: Math.max,
-};
-/** @type {Record<string, (a: number, b: number) => number | boolean>} */
-const PAIRS = {
   "<": (a, b) => a < b,
   "<=": (a, b) => a <= b,
   ">": (a, b) => a > b,
@@ -91,15 +88,15 @@ function compileExpression(tree) {
     return (counters) => args[0][Number(index(counters))];
   }
   const parts = args.map(compileExpression);
-  const [first, second] = parts;
-  const [pair, join] = [PAIRS[op], JOINS[op]];
+  const [first, second, ...rest] = parts;
+  const pair = PAIRS[op];
   if (op === "&") return (counters) => parts.every((part) => part(counters));
   if (op === "|") return (counters) => parts.some((part) => part(counters));
   if (op === "~") return (counters) => !first(counters);
   if (op === "neg") return (counters) => -first(counters);
-  if (pair) return (counters) => pair(Number(first(counters)), Number(second(counters)));
-  if (!join) throw new Error(`this page does not know the operation ${op}`);
-  return (counters) => parts.slice(1).reduce((so, part) => join(so, Number(part(counters))), Number(first(counters)));
+  if (!pair) throw new Error(`this page does not know the operation ${op}`);
+  const two = (/** @type {number[]} */ counters) => pair(Number(first(counters)), Number(second(counters)));
+  return rest.length ? (counters) => rest.reduce((so, part) => pair(so, Number(part(counters))), two(counters)) : two;
 }
 
 /** A game with its values. */
@@ -213,6 +210,12 @@ export class Model {
   /** The value of an expression; that of -1 is 0. @param {number} expr @param {Position} at */
   number(expr, at) {
     return expr < 0 ? 0 : Number(this.exprs[expr](at.counters));
+  }
+
+  /** What a node pays at once. @param {number} node @param {Position} at */
+  pays(node, at) {
+    const column = this.kind[node] === CHANCE ? 1 : this.kind[node] >= GO ? 2 : -1;
+    return column < 0 ? 0 : this.number(this.numbers[column][node], at);
   }
 
   /** The grid point after an update, -1 where it may not be.

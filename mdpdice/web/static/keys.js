@@ -3,13 +3,12 @@
 
 import { byId } from "./dom.js";
 
-/** What the keys need of the page.
- * @typedef {{mode: string, advise: (mode: string) => void, letGo: () => void}} Keyed */
+/** @import { Page } from "./page.js" */
 
 /** Keys that press one thing. @type {Record<string, string>} */
 const PRESSES = { Backspace: '#now [data-key="back"]:enabled', u: "#undo", n: "#end .main", "?": "#keys summary" };
 
-/** @param {Keyed} page */
+/** @param {Page} page */
 export function listenToKeys(page) {
   document.addEventListener("keydown", (event) => {
     const target = /** @type {HTMLElement} */ (event.target);
@@ -21,7 +20,7 @@ export function listenToKeys(page) {
 }
 
 /** Do what a key means; whether it means anything here.
- * @param {Keyed} page @param {KeyboardEvent} event @param {HTMLElement} target */
+ * @param {Page} page @param {KeyboardEvent} event @param {HTMLElement} target */
 function pressed(page, event, target) {
   const digit = /^(?:Digit|Numpad)([0-9])$/.exec(event.code)?.[1] ?? (/^[0-9]$/.test(event.key) ? event.key : null);
   if (digit && event.shiftKey) return clicked(document.querySelectorAll("#match .tappable")[Number(digit) - 1]);

@@ -1,7 +1,7 @@
 // @ts-check
 /** One play of a game, move by move: where it stands, what can be done, and the words for it. */
 
-import { CHANCE, DECIDE, END, GO, PASS } from "./evaluate.js";
+import { CHANCE, DECIDE, END, PASS } from "./evaluate.js";
 
 /** @import { Model } from "./evaluate.js" */
 /** @import { Part, Tap } from "./types.js" */
@@ -104,7 +104,7 @@ export class Play {
   /** Come to a node, which may pay. @param {number} node */
   reach(node) {
     this.now.node = this.model.settled(node, this.now.at);
-    this.now.total += this.now.side * this.pays(this.now.node);
+    this.now.total += this.now.side * this.model.pays(this.now.node, this.now.at);
   }
 
   get kind() {
@@ -186,23 +186,28 @@ export class Play {
     return value?.e >= 0 ? this.model.exprs[value.e](this.now.at.counters) : value;
   }
 
+  /** Texts of the options of a decision, whether they are there or not, and what is tapped. @returns {any[]} */
+  menu() {
+    const { data } = this.model;
+    return data.menus[this.variant(this.own(1), this.own(2))].map((/** @type {number} */ act) => data.acts[act]);
+  }
+
+  /** The same as names, up to the first number that depends on counters. @returns {string[]} */
+  names() {
+    const words = (/** @type {any} */ piece) => (typeof piece === "string" ? piece : "\n");
+    const texts = this.menu().map(([text]) => this.model.data.texts[text].map(words).join(""));
+    return texts.map((text) => text.split("\n")[0].replace(/[\s,;:]+$/, ""));
+  }
+
   /** What can be done, with its words, and what it pays at once. @returns {Action[]} */
   actions() {
-    const { data } = this.model;
-    const menu = data.menus[this.variant(this.own(1), this.own(2))];
+    const menu = this.menu();
     return this.model.options(this.now.node, this.now.at).map((option) => {
-      const [text, tap] = data.acts[menu[option.place]];
-      const [words, pays] = [this.spoken(text), this.pays(option.node)];
+      const [text, tap] = menu[option.place];
+      const [words, pays] = [this.spoken(text), this.model.pays(option.node, this.now.at)];
       const told = !pays || words.split(" ").at(-1) === String(pays);
       return { ...option, words, tap: tap && { label: tap[0], places: tap[1] }, pays: told ? null : pays };
     });
-  }
-
-  /** What an edge pays at once. @param {number} node */
-  pays(node) {
-    const kind = this.model.kind[node];
-    const column = kind === CHANCE ? 1 : kind === GO || kind === PASS ? 2 : -1;
-    return column < 0 ? 0 : this.model.number(this.model.numbers[column][node], this.now.at);
   }
 
   /** See a roll, or an outcome where the dice are not known. @param {number} roll */

@@ -16,7 +16,7 @@ const ABOUT = ["value", "status", "proved", "rounding", "digest", "version", "ci
 const PATIENCE = 150; // milliseconds after which the table is drawn without the advice, and again when it has come
 
 /** One match after another, on one engine. */
-class Page {
+export class Page {
   /** @param {Engine} engine */
   constructor(engine) {
     this.engine = engine;
@@ -99,19 +99,20 @@ class Page {
     }
   }
 
-  /** Ask what every choice is worth, once a decision. */
+  /** Ask what every choice is worth, once a decision, and draw what is then known. */
   async ask() {
     const { engine, moves, view } = this;
-    if (!view?.actions.length || this.advice) return;
     try {
-      const advice = await engine.advice();
-      const worth = view.parts.some(({ kind }) => kind === "boxes") && (await engine.boxes?.());
-      if (moves !== this.moves) return;
-      [this.advice, this.worth] = [advice, worth || null];
+      const advice = this.advice ?? (view?.actions.length ? await engine.advice() : null);
+      const worth = view?.parts.some(({ kind }) => kind === "boxes") && (await engine.boxes?.());
+      if (moves === this.moves) [this.advice, this.worth] = [advice, worth || null];
     } catch (error) {
       if (moves === this.moves) throw error; // else the match went on before the answer came
     }
-    if (byId("now").hasChildNodes()) this.draw();
+    if (byId("about").hidden) await this.drawAbout(); // of what was solved just now
+    if (this.busy) return;
+    this.draw();
+    await this.drawBeside();
   }
 
   /** @param {number} i */
@@ -149,10 +150,7 @@ class Page {
   async advise(mode) {
     this.mode = mode;
     this.draw();
-    await this.careful(async () => {
-      if (mode === "always") await this.ask();
-      await this.drawBeside();
-    });
+    await this.careful(() => (mode === "always" ? this.ask() : this.drawBeside()));
   }
 
   /** @param {Part} part @param {number} place */
@@ -181,9 +179,7 @@ class Page {
     byId("now").replaceChildren(...this.drawNow(view, taps));
     byId("log").replaceChildren(drawLog(view, names));
     byId("undo").toggleAttribute("disabled", view.may_undo === false || !view.events.length);
-    for (const input of document.querySelectorAll("input[name=advice]")) {
-      /** @type {HTMLInputElement} */ (input).checked = /** @type {HTMLInputElement} */ (input).value === this.mode;
-    }
+    /** @type {HTMLInputElement} */ (document.querySelector(`[name=advice][value=${this.mode}]`)).checked = true;
     if (inside && !focused?.isConnected) this.focus(focused?.getAttribute("data-key") ?? "");
     else if (inside && byId("setup").contains(focused)) this.focus("");
   }
@@ -243,11 +239,12 @@ class Page {
   async drawBeside() {
     const { engine, view } = this;
     const shown = this.mode !== "off" || Boolean(view?.over);
-    const charts = (shown && (await engine.chart?.())) || [];
+    const [strategy, ahead] = ["strategy", "ahead"].map((id) => /** @type {HTMLDetailsElement} */ (byId(id)));
+    const charts = shown ? await engine.chart?.(strategy.open) : null;
     if (view !== this.view) return;
-    unfold("strategy", charts.map(drawChart));
-    const ahead = /** @type {HTMLDetailsElement} */ (byId("ahead"));
-    ahead.hidden = !shown || !engine.distribution || Boolean(view?.over);
+    strategy.hidden = !charts;
+    strategy.lastElementChild?.replaceChildren(...(charts ?? []).map(drawChart));
+    ahead.hidden = !shown || !engine.distribution || view?.total === 1 || Boolean(view?.over);
     if (ahead.hidden || !ahead.open) return;
     const found = await engine.distribution?.();
     if (view !== this.view) return;
@@ -263,9 +260,9 @@ class Page {
     const go = () => (last ? this.fresh() : this.leave("again"));
     const next = button(".main", "next", go, last ? "New match" : `Round ${view.round + 1}`);
     byId("end").replaceChildren(el("h2", last ? "The end" : `Round ${view.round} is over`),
-      el("p.result", who, over?.words || `${shownNumber(over?.payoff ?? 0)} points`), el("div.buttons", next));
+      el("p.result", who, over?.words || `${shownNumber(over?.payoff ?? 0)} points`), el("div.buttons", next),
+      drawRounds(view, names) ?? "");
     next.focus();
-    byId("end").append(drawRounds(view, names) ?? "");
     const review = drawReview(await this.engine.review(), view, names);
     if (view === this.view) byId("end").append(review || "");
   }
@@ -298,9 +295,8 @@ export async function show(engine) {
   const press = { stop: () => engine.cancel?.(), fresh: () => page.fresh(), undo: () => page.leave("undo"),
     download: () => page.download() };
   for (const [id, does] of Object.entries(press)) byId(id).addEventListener("click", does);
-  const wanted = (/** @type {Event} */ event) => /** @type {HTMLInputElement} */ (event.target).value;
-  byId("advice").addEventListener("change", (event) => page.advise(wanted(event)));
-  byId("ahead").addEventListener("toggle", () => page.careful(() => page.drawBeside()));
+  byId("advice").addEventListener("change", ({ target }) => page.advise(/** @type {any} */ (target).value));
+  for (const id of ["strategy", "ahead"]) byId(id).addEventListener("toggle", () => page.careful(() => page.ask()));
   listenToKeys(page);
   await page.open();
 }

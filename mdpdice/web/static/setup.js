@@ -15,9 +15,9 @@ const NAMED = "named"; // the choice of a rule by its name
 export function drawSetup({ games }, start) {
   const options = games.map(({ name, title }) => el("option", { value: name }, capital(title)));
   const which = el("select", { id: "which" }, ...options);
-  const rest = el("div.rest");
+  const rest = el("div");
   const chosen = () => games[/** @type {HTMLSelectElement} */ (which).selectedIndex] ?? games[0];
-  const fill = () => rest.replaceChildren(...fieldsOf(chosen()));
+  const fill = () => rest.replaceChildren(fieldsOf(chosen()));
   which.addEventListener("change", fill);
   fill();
   const submit = (/** @type {Event} */ event) => {
@@ -38,7 +38,7 @@ function fieldsOf(game) {
   }, "Add a player beside you, in the same game");
   const rounds = { id: "rounds", type: "number", min: 1, max: 99, value: 1, required: true };
   const seed = { id: "seed", type: "number", min: 0, max: 4294967295, placeholder: "any" };
-  const fields = [
+  return el("div.rest",
     game.description && el("p.description", game.description),
     game.parameters.length > 0 &&
       el("details", el("summary", "Rules of this game"), el("div.two", ...game.parameters.map(drawParameter))),
@@ -46,9 +46,7 @@ function fieldsOf(game) {
     el("fieldset.two", el("legend", "The match"), drawField("Rounds", el("input", rounds)),
       drawField("Seed of the dice", el("input", seed))),
     el("fieldset", el("legend", "The dice"), drawRadio("drawn", "The page throws them"),
-      drawRadio("mine", "I throw real dice and tap them in")),
-  ];
-  return fields.filter((one) => one instanceof Node);
+      drawRadio("mine", "I throw real dice and tap them in")));
 }
 
 /** @param {GameSetup} game @param {number} at */

@@ -64,9 +64,8 @@ export class Taps {
   /** As many of the tapped places as make an action. @param {Part} part */
   largest(part) {
     const chosen = [...this.chosen];
-    const all = contents(part, chosen);
-    const found = this.sets(part).filter((set) => within(set, all)).sort((a, b) => b.length - a.length);
-    const wanted = [...(found[0] ?? [])];
+    const found = this.sets(part).filter((set) => within(set, contents(part, chosen)));
+    const wanted = found.sort((a, b) => b.length - a.length)[0] ?? [];
     return chosen.filter((place) => {
       const at = wanted.indexOf(contents(part, [place])[0]);
       if (at >= 0) wanted.splice(at, 1);

@@ -31,8 +31,8 @@
  * @typedef {{kind: "map", title: string, names: string[], cells: (number | null)[][], at: number[] | null,
  *   x: {label: string, values: number[]}, y: {label: string, values: number[]}}} MapChart
  * @typedef {{kind: "table", title: string, columns: string[], rows: (Face | null)[][], at: number | null}} TableChart
- * @typedef {{totals: number[], chances: number[], mean: number}} Distribution
- * @typedef {Record<string, unknown>} About
+ * @typedef {{totals: number[], chances: number[], mean: number, goals?: Record<string, number> | null,
+ *   plays?: number, error?: number}} Distribution   in order; with drawn plays, the standard error of the mean
  *
  * @typedef {{name: string, kind: string, value: unknown, choices?: string[] | null, help?: string | null}} Parameter
  * @typedef {{name: string, title: string, description?: string, players: number, seats: string[], free?: boolean,
@@ -45,9 +45,9 @@
  * @typedef {{setup: () => Promise<Setup>, start: (start: Start) => Promise<View>,
  *   choose: (i: number) => Promise<View>, roll: (outcome: number | Face[]) => Promise<View>, undo: () => Promise<View>,
  *   again: () => Promise<View>, advice: () => Promise<Advice[]>, review: () => Promise<Review>,
- *   record: () => Promise<string>, about: () => Promise<About>,
+ *   record: () => Promise<string>, about: () => Promise<Record<string, unknown>>,
  *   boxes?: () => Promise<Record<string, (number | null)[]> | null>, distribution?: () => Promise<Distribution | null>,
- *   chart?: () => Promise<(MapChart | TableChart)[] | null>,
+ *   chart?: (open: boolean) => Promise<(MapChart | TableChart)[] | null>,
  *   progress?: ((text: string, share: number | null) => void) | null, cancel?: () => void}} Engine
  */
 

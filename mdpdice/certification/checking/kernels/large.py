@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mdpdice.compilation import njit
+from mdpdice.compilation import nested, njit
 from mdpdice.networks.network import Kind
 
 ULP = 2.0**-52
@@ -21,7 +21,7 @@ END, MAX, CHANCE = int(Kind.END), int(Kind.MAX), int(Kind.CHANCE)
 BOUNDS, ENDLESS = 1, 2
 
 
-@njit
+@nested
 def tiny(whole):
     """Return what is added to sizes for numbers below the range of floats."""
     return NORMAL * (whole + 1.0) if whole > 0.0 else 0.0
