@@ -16,12 +16,11 @@ import hashlib
 import os
 import re
 import select
-import subprocess
 import sys
 import threading
 from collections.abc import Callable
-from pathlib import Path
-from typing import Any, TypeAlias, TypeVar, cast
+from subprocess import DEVNULL, PIPE, Popen
+from typing import IO, Any, TypeAlias, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -76,8 +75,8 @@ class Loop:
     told: Callable[[int, int], None] | None = None  # whoever wants to hear of the latter
     compiling = False
     route = ""  # what is being done, if a second process may compile for it
-    second: subprocess.Popen[bytes] | None = None
-    theirs = ""  # what that compiles
+    second: IO[bytes] | None = None  # what that says
+    theirs = ""  # what it compiles
     recorded: list[tuple[Loop, tuple[Any, ...]]] | None = None  # calls in plain Python, with the types of arguments
 
     def __init__(self, function: Callable[..., Any], *, plain: bool = False, **options: Any) -> None:
@@ -134,8 +133,8 @@ def _dispatcher(function: Callable[..., Any], name: str, options: dict[str, Any]
                     Loop.told(Loop.begun, Loop.made)
                 if Loop.recorded is None:
                     _begin(name)
-                else:  # not the names that the first process gives to other code of the same loop meanwhile
-                    file._data_name_pattern = f"{os.getpid()}.{file._data_name_pattern}"  # noqa: SLF001
+            if Loop.recorded is not None:  # the first process may write code of the same loop at the same time
+                file._data_name_pattern = f"{os.getpid()}.{file._data_name_pattern}"  # noqa: SLF001
         except AttributeError:
             # Code that may be out of date is worse than code that is compiled again.
             dispatcher = make()(function)
@@ -144,29 +143,27 @@ def _dispatcher(function: Callable[..., Any], name: str, options: dict[str, Any]
 
 def _begin(loop: str) -> None:
     """Start the second process, or wait while it compiles a loop, and take that from the disk then."""
-    if Loop.second is None:
-        Loop.second = _second(loop)
-    elif out := Loop.second.stdout:
-        while out and (Loop.theirs == loop or select.select([out], [], [], 0)[0]):
-            Loop.theirs = out.readline().decode().strip()
-            out = out if Loop.theirs else None  # it has ended
+    Loop.second = Loop.second or _second(loop)
+    while Loop.second and (Loop.theirs == loop or select.select([Loop.second], [], [], 0)[0]):
+        Loop.theirs = Loop.second.readline().decode().strip()
+        if not Loop.theirs:  # it has ended
+            Loop.second, Loop.route = None, ""
 
 
-def _second(loop: str) -> subprocess.Popen[bytes] | None:
-    """Start a process that compiles what comes after a loop on the route, if that is of use."""
+def _second(loop: str) -> IO[bytes] | None:
+    """Start a process that compiles what comes after a loop on the route, if that is of use; what it says."""
     processors = getattr(os, "sched_getaffinity", lambda _: range(os.cpu_count() or 1))(0)
-    # The program may be another one that Python is a part of; and `select` is for sockets on Windows.
-    python = os.name == "posix" and Path(sys.executable or "").name.startswith("python")
-    if not Loop.route or os.environ.get(ALONE) or len(processors) < 2 or not python:
+    # Python may be a part of another program; and on Windows `select` is for sockets alone.
+    python = os.name == "posix" and (sys.executable or "").rpartition("/")[2].startswith("python")
+    if not (python and Loop.route and len(processors) > 1) or os.environ.get(ALONE):
         return None
     command = [sys.executable, "-P", "-m", SECOND, Loop.route, loop]
-    options: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
-    options["env"] = {**os.environ, "PYTHONPATH": os.pathsep.join(entry for entry in sys.path if entry)}
+    path = {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     with contextlib.suppress(OSError):
-        process = subprocess.Popen(command, bufsize=0, **options)  # noqa: S603 - this very Python
+        process = Popen(command, 0, stdin=PIPE, stdout=PIPE, stderr=DEVNULL, env=os.environ | path)  # noqa: S603
         atexit.register(process.wait)
         atexit.register(process.kill)  # which comes first
-        return process
+        return process.stdout
     return None
 
 

@@ -18,9 +18,9 @@ def compile_() -> Answer:
     from mdpdice.compilation import Loop
 
     with ProgressBars():
-        calls = [call for run in ROUTES["compile"] for call in recorded(run)]
+        calls = [call for run in ROUTES["compile"] for call in reversed(recorded(run))]
         Loop.recorded, Loop.route = None, "compile"
         for loop, types in calls:
             loop.compiled.compile(types)
-    data = {"loops": len({loop.name for loop, _ in calls}), "compiled": Loop.begun > 0}
-    return Answer(data, [f"{data['loops']} loops are compiled{'' if data['compiled'] else ', as they were before'}"])
+    count = len({loop.name for loop, _ in calls})
+    return Answer({"loops": count, "compiled": Loop.begun > 0}, [f"{count} loops are compiled"])
