@@ -19,7 +19,6 @@ import select
 import sys
 import threading
 from collections.abc import Callable
-from subprocess import DEVNULL, PIPE, Popen
 from typing import IO, Any, TypeAlias, TypeVar, cast
 
 import numpy as np
@@ -152,6 +151,8 @@ def _begin(loop: str) -> None:
 
 def _second(loop: str) -> IO[bytes] | None:
     """Start a process that compiles what comes after a loop on the route, if that is of use; what it says."""
+    from subprocess import DEVNULL, PIPE, Popen
+
     processors = getattr(os, "sched_getaffinity", lambda _: range(os.cpu_count() or 1))(0)
     # Python may be a part of another program; and on Windows `select` is for sockets alone.
     python = os.name == "posix" and (sys.executable or "").rpartition("/")[2].startswith("python")
