@@ -9,14 +9,17 @@ module and of all modules with compiled loops that this one imports, directly or
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import functools
 import hashlib
+import os
 import re
+import select
 import sys
 import threading
 from collections.abc import Callable
-from typing import Any, TypeAlias, TypeVar, cast
+from typing import IO, Any, TypeAlias, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +39,10 @@ _IMPORT = re.compile(r"^from (mdpdice[\w.]*) import (\w*)", re.MULTILINE)
 
 PLAIN_UP_TO = 200_000
 """Elements of arrays that loops go through in plain Python, all together, before one is compiled: about 0.1 s."""
+ALONE = "MDPDICE_COMPILE_ALONE"
+"""Environment variable: unless it is empty, there is no second process."""
+SECOND = "mdpdice.cli.small_runs"
+"""The module that is the second process."""
 _MAKING = threading.RLock()
 
 
@@ -66,9 +73,14 @@ class Loop:
     made, begun = 0, 0  # loops of all modules that are imported, and those that had to be compiled
     told: Callable[[int, int], None] | None = None  # whoever wants to hear of the latter
     compiling = False
+    route = ""  # what is being done, if a second process may compile for it
+    second: IO[bytes] | None = None  # what that says
+    theirs = ""  # what it compiles
+    recorded: list[tuple[Loop, tuple[Any, ...]]] | None = None  # calls in plain Python, with the types of arguments
 
     def __init__(self, function: Callable[..., Any], *, plain: bool = False, **options: Any) -> None:
         self.function, self.plain, self.options = function, plain, options
+        self.name = f"{function.__module__}.{function.__name__}"
         functools.update_wrapper(self, function)
         Loop.made += not options.get("inline")
 
@@ -76,6 +88,12 @@ class Loop:
         """Call the machine code, or the function itself."""
         if self.options:  # what is nested, or inlined, is called by plain Python alone
             return self.function(*arguments)
+        if Loop.recorded is not None:
+            import numba
+
+            Loop.recorded.append((self, tuple(map(numba.typeof, arguments))))
+            with np.errstate(all="ignore"):
+                return self.function(*arguments)
         if self.plain and not Loop.compiling:
             Loop.spent += _elements(arguments)
             if Loop.spent <= PLAIN_UP_TO:
@@ -95,11 +113,11 @@ class Loop:
         """Make the function of numba, in the first of all threads that call it."""
         with _MAKING:
             if "compiled" not in self.__dict__:
-                self.__dict__["compiled"] = _dispatcher(self.function, self.options)
+                self.__dict__["compiled"] = _dispatcher(self.function, self.name, self.options)
             return self.__dict__["compiled"]
 
 
-def _dispatcher(function: Callable[..., Any], options: dict[str, Any]) -> Any:
+def _dispatcher(function: Callable[..., Any], name: str, options: dict[str, Any]) -> Any:
     import numba
 
     make = functools.partial(numba.njit, nogil=True, error_model="numpy", no_cfunc_wrapper=True, **options)
@@ -108,13 +126,46 @@ def _dispatcher(function: Callable[..., Any], options: dict[str, Any]) -> Any:
         try:
             file = dispatcher._cache._cache_file  # noqa: SLF001 - there is no other way to say more about a source
             file._source_stamp = (file._source_stamp, stamp(function.__module__))  # noqa: SLF001
-            if Loop.told and "inline" not in options and not file._load_index():  # noqa: SLF001
+            if "inline" not in options and not file._load_index():  # noqa: SLF001
                 Loop.begun += 1
-                Loop.told(Loop.begun, Loop.made)
+                if Loop.told:
+                    Loop.told(Loop.begun, Loop.made)
+                if Loop.recorded is None:
+                    _begin(name)
+            if Loop.recorded is not None:  # the first process may write code of the same loop at the same time
+                file._data_name_pattern = f"{os.getpid()}.{file._data_name_pattern}"  # noqa: SLF001
         except AttributeError:
             # Code that may be out of date is worse than code that is compiled again.
             dispatcher = make()(function)
     return dispatcher
+
+
+def _begin(loop: str) -> None:
+    """Start the second process, or wait while it compiles a loop, and take that from the disk then."""
+    Loop.second = Loop.second or _second(loop)
+    while Loop.second and (Loop.theirs == loop or select.select([Loop.second], [], [], 0)[0]):
+        Loop.theirs = Loop.second.readline().decode().strip()
+        if not Loop.theirs:  # it has ended
+            Loop.second, Loop.route = None, ""
+
+
+def _second(loop: str) -> IO[bytes] | None:
+    """Start a process that compiles what comes after a loop on the route, if that is of use; what it says."""
+    from subprocess import DEVNULL, PIPE, Popen
+
+    processors = getattr(os, "sched_getaffinity", lambda _: range(os.cpu_count() or 1))(0)
+    # Python may be a part of another program; and on Windows `select` is for sockets alone.
+    python = os.name == "posix" and (sys.executable or "").rpartition("/")[2].startswith("python")
+    if not (python and Loop.route and len(processors) > 1) or os.environ.get(ALONE):
+        return None
+    command = [sys.executable, "-P", "-m", SECOND, Loop.route, loop]
+    path = {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    with contextlib.suppress(OSError):
+        process = Popen(command, 0, stdin=PIPE, stdout=PIPE, stderr=DEVNULL, env=os.environ | path)  # noqa: S603
+        atexit.register(process.wait)
+        atexit.register(process.kill)  # which comes first
+        return process.stdout
+    return None
 
 
 def _elements(some: Any) -> int:

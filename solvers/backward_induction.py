@@ -15,6 +15,7 @@ from mdpdice.backend import AlwaysAvailable, Candidate, Feature, Run, traced
 from mdpdice.networks.cycles import cycle_error
 from mdpdice.networks.network import Bools, Floats, Ints, Kind, Network
 from mdpdice.numerics import graph
+from mdpdice.numerics.kernels import bellman as kernels
 from mdpdice.numerics.operator import Operator, bellman, unsigned
 
 CHUNK = 1 << 18
@@ -54,8 +55,6 @@ class BackwardInduction(AlwaysAvailable):
 
 
 def _stages(problem: Network, horizon: int, run: Run) -> Candidate:
-    from mdpdice.numerics.kernels import bellman as kernels
-
     # Within one stage only chance nodes read each other; the decisions they lead to are known before.
     order = _backward_order(problem, (problem.kind == Kind.CHANCE)[problem.source])
     chance = order[problem.kind[order] == Kind.CHANCE]
@@ -88,8 +87,6 @@ def _stages(problem: Network, horizon: int, run: Run) -> Candidate:
 def _sweep(
     operator: Operator, nodes: Ints, source: Floats, value: Floats, policy: Ints, run: Run, *, keep: bool = False
 ) -> None:
-    from mdpdice.numerics.kernels import bellman as kernels
-
     for first in range(0, len(nodes), CHUNK):
         run.check()
         these = nodes[first : first + CHUNK]

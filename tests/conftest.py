@@ -6,6 +6,8 @@ import itertools
 
 import pytest
 
+from mdpdice.compilation import ALONE
+
 _numbers = itertools.count()
 
 
@@ -15,3 +17,9 @@ def answers(tmp_path_factory, monkeypatch):
     folder = tmp_path_factory.getbasetemp() / f"answers-{next(_numbers)}"
     monkeypatch.setenv("MDPDICE_CACHE", str(folder))
     return folder
+
+
+@pytest.fixture(autouse=True)
+def compiled_alone(monkeypatch):
+    """No second process compiles; tests about that have one."""
+    monkeypatch.setenv(ALONE, "1")

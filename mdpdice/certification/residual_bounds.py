@@ -31,6 +31,7 @@ from mdpdice.certification.checking import inequalities
 from mdpdice.networks.arrays import read_only
 from mdpdice.networks.network import Bools, Floats, Ints, Kind, Network
 from mdpdice.numerics.graph import is_acyclic, ordered_components
+from mdpdice.numerics.kernels import residuals as kernels
 from mdpdice.numerics.linear import solve_chain
 from mdpdice.numerics.operator import Operator, rows_of, unsigned
 from mdpdice.numerics.regions import components, ending_ranks
@@ -73,8 +74,6 @@ def find_stages(
     The candidate has the shape (horizon + 1, N); `check` is called before every few stages, and may raise to give up.
     `order` saves finding it; with `before`, the bounds of the first row, the candidate may be of later stages.
     """
-    from mdpdice.numerics.kernels import residuals as kernels
-
     order = order_of_stages(problem) if order is None else order
     if order is None:
         return None
@@ -124,8 +123,6 @@ def find_bounds(
     called now and then, may raise to give up.  `lengths`, float64 of that shape, are expected lengths of plays under
     the policy, roughly, which a solver knows.  They are tried first.
     """
-    from mdpdice.numerics.kernels import residuals as kernels
-
     if problem.exact_payoffs or (problem.discount == 1 and (problem.two_player or not problem.n_edges)):
         return None
     n = problem.n_nodes
@@ -197,8 +194,6 @@ def _undiscounted(
     lengths: Floats | None,
 ) -> tuple[Floats, Floats] | None:  # fmt: skip
     """Return what to take off `value` and to add to it."""
-    from mdpdice.numerics.kernels import residuals as kernels
-
     follow, shortest, least = policy.copy(), value, np.inf
     for at in range(ROUNDS):
         check()

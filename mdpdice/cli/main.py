@@ -15,7 +15,7 @@ import click
 from mdpdice.cli.processes import keep_quiet
 
 _MODULES = (
-    *("advise", "best_set", "cache", "check", "crosscheck", "dice", "evaluate", "explain", "export"),
+    *("advise", "best_set", "cache", "check", "compile_", "crosscheck", "dice", "evaluate", "explain", "export"),
     *("import_", "info", "list_", "new", "play", "plot", "policy", "report", "serve", "simulate"),
     *("solve", "thresholds", "tree"),
 )

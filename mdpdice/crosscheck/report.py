@@ -18,6 +18,7 @@ import numpy as np
 
 from mdpdice import backend
 from mdpdice.answers.solution import Solution
+from mdpdice.compilation import Loop
 from mdpdice.crosscheck import comparison
 from mdpdice.errors import GameError, MdpDiceError, UnsupportedError
 from mdpdice.html import card, grid, remarks
@@ -174,6 +175,7 @@ def cross_check(
     GameError, UnsupportedError
         `at_least` asks for something that is not counted, or no solver has a name in `solvers`.
     """
+    Loop.route = "crosscheck"
     floors, epsilon = _floors(at_least), size(epsilon, "epsilon")
     if isinstance(solvers, str) or not isinstance(solvers, Iterable | None):
         msg = f"solvers={solvers!r}: it is a list of names or solvers, as in ['exact', 'value-iteration']"

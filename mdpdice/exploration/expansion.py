@@ -33,6 +33,7 @@ from mdpdice.modelling.counters import At, forbidden_error
 from mdpdice.modelling.expressions import Expr
 from mdpdice.modelling.nearest import nearest
 from mdpdice.networks.network import Ints, Kind, Network
+from mdpdice.numerics.kernels import expansion as kernels
 from mdpdice.numerics.threads import in_parallel, threads, workers
 
 _BUDGET = 1 << 22  # edges between two looks at the limits
@@ -139,8 +140,6 @@ class _Replication:
     # --- the pairs ----------------------------------------------------------
 
     def _discover(self) -> None:
-        from mdpdice.numerics.kernels import expansion as kernels
-
         lattice, size = self.lattice, self.lattice.size
         capacity = max(1, min(len(lattice.states) * size, self.max_states))
         self.ids = np.zeros(len(self.slot_node) * size, dtype=np.int32)
@@ -197,8 +196,6 @@ class _Replication:
 
     def _fail(self, result: int, at: Ints) -> NoReturn:
         """Raise the error that `discover` met, as the evaluation at this one point reports it."""
-        from mdpdice.numerics.kernels import expansion as kernels
-
         lattice, pair = self.lattice, int(at[kernels.POSITION])
         edge, option = int(at[kernels.BAD_EDGE]), int(at[kernels.BAD_OPTION])
         point = int(self.queue_point[pair])
@@ -303,8 +300,6 @@ class _Replication:
     # --- the network --------------------------------------------------------
 
     def _network(self, payoff: NDArray[np.float64], exact_payoffs: dict[int, Fraction]) -> Network:
-        from mdpdice.numerics.kernels import expansion as kernels
-
         lattice, size = self.lattice, self.lattice.size
         n_nodes, n_edges = len(payoff), self.n_edges
         node_kind = lattice.kind[self.resolved]

@@ -39,6 +39,8 @@ from mdpdice.lattices.lattice import Lattice
 from mdpdice.lattices.program import Program
 from mdpdice.lattices.reachable_layers import Layer, Layers, or_last, slabs
 from mdpdice.networks.network import Bools, Floats, Ints, Kind
+from mdpdice.numerics.kernels import lattice as kernels
+from mdpdice.numerics.kernels.feedback import BROYDEN_UP_TO_FEEDBACK, Feedback, State, find, settle
 from mdpdice.numerics.threads import in_parallel, workers
 
 SWEEPS = 64
@@ -183,28 +185,16 @@ class _Group:
     feedback: Any
 
 
-def kernel_arguments(program: Program, tables: Tables, values: Floats) -> tuple[Any, ...]:
+def kernel_arguments(program: Program, tables: Tables, values: Floats) -> tuple[Any, Any, Floats]:
     """Arguments of the kernels: rows, columns and the store."""
     return _rows(program), _columns(tables), values
 
 
 def _rows(program: Program) -> Any:
-    lattice = program.lattice
-    return _kernels().Rows(
-        kind=program.kind,
-        indptr=program.indptr,
-        arg=program.arg,
-        weight=program.weight,
-        source=program.source,
-        entry=program.entry,
-        update=or_last(program.update, len(lattice.updates)),
-        reward=program.reward,
-        flip=program.flip,
-        guard=program.guard,
-        neutral=program.neutral,
-        entry_row=program.entry_row,
-        total=float(lattice.total),
-    )
+    own = program.kind, program.indptr, program.arg, program.weight, program.source, program.entry
+    update = or_last(program.update, len(program.lattice.updates))
+    rest = program.reward, program.flip, program.guard, program.neutral, program.entry_row, float(program.lattice.total)
+    return kernels.Rows(*own, update, *rest)
 
 
 def _folded(rows: Any) -> Any:
@@ -231,23 +221,10 @@ def _folded(rows: Any) -> Any:
 
 
 def _columns(tables: Tables) -> Any:
-    return _kernels().Columns(tables.points, tables.targets, tables.guards, tables.unknown, tables.rewards)
-
-
-def _kernels() -> Any:
-    from mdpdice.numerics.kernels import lattice as lattice_kernels
-
-    return lattice_kernels
-
-
-def _feedback_kernels() -> Any:
-    from mdpdice.numerics.kernels import feedback as feedback_kernels
-
-    return feedback_kernels
+    return kernels.Columns(tables.points, tables.targets, tables.guards, tables.unknown, tables.rewards)
 
 
 def _settle(job: tuple[_Work, Layer, int, tuple[int, int]]) -> None:
-    kernels = _kernels()
     work, layer, at, (first, last) = job
     layers = work.layers
     work.run.check()
@@ -258,7 +235,6 @@ def _settle(job: tuple[_Work, Layer, int, tuple[int, int]]) -> None:
 
 
 def _sweep(work: _Work, columns: Any, marks: Bools, blocks: Ints, runs: Ints) -> Any:
-    kernels = _kernels()
     # Rows that are no longer than needed stay in the cache.
     width = -(-int(np.diff(blocks).max()) // 16) * 16
     table, fresh = np.zeros((len(work.rows.kind), width)), np.empty(marks.shape)
@@ -303,7 +279,7 @@ def _ready(work: _Work, tables: Tables, part: Ints, inner: Ints) -> _Group:
     marks = work.layers.reached[:, points]
     work.place[points] = np.arange(len(points))
     columns = _columns(tables)
-    blocks, runs = _blocks(inner, _kernels().WIDTH)
+    blocks, runs = _blocks(inner, kernels.WIDTH)
     group = _Group(columns, marks, blocks, runs, _feedback(work, columns, marks, part, blocks[runs]))
     _begin(work, group)
     return group
@@ -317,22 +293,20 @@ def _begin(work: _Work, group: _Group) -> None:
 
 def _feedback(work: _Work, columns: Any, marks: Bools, part: Ints, starts: Ints) -> Any:
     """Return what a sweep reads before it has computed it; None if that is too much."""
-    kernels = _feedback_kernels()
     turn = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
     bit: Ints = np.zeros(marks.shape, dtype=np.int64)
     needs: Ints = np.zeros_like(bit)
     part = part - part.min()
     ptr = np.zeros(int(part.max()) + 2, dtype=np.int64)
-    if not kernels.find(work.reads, work.used_ptr, work.used, columns, marks, part, turn, work.place, bit, needs, ptr):
+    if not find(work.reads, work.used_ptr, work.used, columns, marks, part, turn, work.place, bit, needs, ptr):
         return None
     entry, at = np.nonzero(bit)
     order = np.lexsort((bit[entry, at], part[at]))
     entry, at = entry[order], at[order]
-    return kernels.Feedback(np.cumsum(ptr), entry, at, needs[entry, at])
+    return Feedback(np.cumsum(ptr), entry, at, needs[entry, at])
 
 
 def _iterate(work: _Work, group: _Group) -> int:
-    kernels = _kernels()
     sweep = _sweep(work, group.columns, group.marks, group.blocks, group.runs)
     done, change = 0, np.inf
     if group.feedback is not None:
@@ -363,18 +337,17 @@ def _iterate(work: _Work, group: _Group) -> int:
 
 def _quick(work: _Work, sweep: Any, feedback: Any, sweeps: int) -> tuple[bool, int, float]:
     """Sweep until the feedback settles: whether it did, the number of sweeps, and the last residual."""
-    kernels = _feedback_kernels()
     count, parts = len(feedback.at), len(feedback.ptr) - 1
-    state = kernels.State(
+    state = State(
         x=np.zeros(count),
         before=np.zeros(count),
         result=np.zeros(count),
-        slope=np.zeros((count, kernels.BROYDEN_UP_TO_FEEDBACK)),
+        slope=np.zeros((count, BROYDEN_UP_TO_FEEDBACK)),
         guess=_guess(work, feedback.entry, sweep.columns.points[feedback.at]),
         worst=np.full(parts, np.inf),
         strikes=np.zeros(parts, dtype=np.int64),
     )
-    settled, done, change = kernels.settle(sweep, feedback, state, sweeps)
+    settled, done, change = settle(sweep, feedback, state, sweeps)
     return bool(settled), int(done), float(change)
 
 
@@ -441,7 +414,6 @@ def second_moments(layers: Layers, values: Floats) -> Floats:
 
 
 def _square(job: tuple[Layers, Layer, int, tuple[int, int], Floats, Floats]) -> None:
-    kernels = _kernels()
     layers, layer, at, (first, last), values, squares = job
     tables = layers.tables_of(layer, at, first, last)
     blocks = np.append(np.arange(0, last - first, kernels.WIDTH), last - first)
@@ -469,7 +441,6 @@ def known_rows(program: Program, tables: Tables, values: Floats) -> Floats:
 
 def table_rows(program: Program, tables: Tables, values: Floats) -> Floats:
     """Value of every row of the program at the points of some tables, from the store; shape (rows, points)."""
-    kernels = _kernels()
     arguments = kernel_arguments(program, tables, values)
     length = len(tables.points)
     rows, table = np.empty((program.n_rows, length)), np.zeros((program.n_rows, kernels.WIDTH))

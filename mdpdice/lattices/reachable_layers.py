@@ -30,6 +30,8 @@ from mdpdice.lattices.program import Program, compile_program
 from mdpdice.memory import available_bytes
 from mdpdice.modelling.counters import At, forbidden_error
 from mdpdice.networks.network import Bools, Ints, Kind
+from mdpdice.numerics.kernels import reachable as kernels
+from mdpdice.numerics.kernels.lattice import Columns
 from mdpdice.numerics.threads import in_parallel, threads, workers
 
 SLAB_BYTES = 8 << 20
@@ -214,8 +216,6 @@ class _Spread:
 
     @cached_property
     def _core(self) -> Any:
-        from mdpdice.numerics.kernels.reachable import Core
-
         lattice, program = self.lattice, self.program
         reads = program.stored >= 0
         (port_entry, port_update), port = _distinct(program.stored[reads], lattice.update[reads])
@@ -235,7 +235,7 @@ class _Spread:
         leaves = np.flatnonzero(plain[source] & (group[source] != group[lattice.dst]))
         onward = np.unique(np.stack((group[source[leaves]], group[lattice.dst[leaves]]), axis=1), axis=0)
         # Tables have one row more than there are updates: no update at all; the words of guards and rewards, too.
-        return Core(
+        return kernels.Core(
             kind=lattice.kind,
             group=group,
             named=np.bincount(group[lattice.node_state >= 0], minlength=lattice.n_nodes),
@@ -388,9 +388,6 @@ class _Spread:
             self.kept[number, at] = tables
 
     def _spread(self, tables: Tables, parent: Ints) -> bool | None:
-        from mdpdice.numerics.kernels import reachable as kernels
-        from mdpdice.numerics.kernels.lattice import Columns
-
         fault, counts = np.zeros(4, dtype=np.int64), np.zeros(2, dtype=np.int64)
         itself: bool = kernels.spread(
             self._core,
@@ -411,8 +408,6 @@ class _Spread:
         return itself
 
     def _error(self, what: int, at: int, point: int, to: int) -> Exception:
-        from mdpdice.numerics.kernels import reachable as kernels
-
         lattice = self.lattice
         if what == kernels.GOES_BACK:
             edge = int(np.flatnonzero(self._core.into == lattice.n_nodes + at)[0])

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from mdpdice import errors
 from mdpdice.modelling.nearest import SMALLEST, nearest
 from mdpdice.modelling.ranges import discount_error, horizon_error
+from mdpdice.networks import kernels
 from mdpdice.networks.arrays import Floats, Ints, Kind, compiled
 
 if TYPE_CHECKING:
@@ -41,8 +42,6 @@ def _beyond_doubt(net: Network) -> bool:
     fits = net.indptr.shape == (n + 1,) and 0 <= net.start < n
     if not fits or not compiled(e) or net.state_node.shape != (len(net.states),):
         return False
-    from mdpdice.networks import kernels
-
     names = ("kind", "indptr", "dst", "weight", "reward", "sign", "payoff", "state_node", "node_state")
     count = kernels.decided_edges(*(getattr(net, name) for name in names))
     return bool(count == len(net.actions))
@@ -185,11 +184,8 @@ def _check_steps(net: Network) -> None:
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import connected_components
 
-    if compiled(net.n_edges):
-        from mdpdice.networks import kernels
-
-        if not kernels.waits_twice(net.indptr, net.dst, net.step):
-            return
+    if compiled(net.n_edges) and not kernels.waits_twice(net.indptr, net.dst, net.step):
+        return
     keep = ~net.step
     waits = np.zeros(net.n_nodes, dtype=bool)
     waits[net.kind != Kind.END] = np.logical_or.reduceat(keep, net.indptr[:-1][net.kind != Kind.END])

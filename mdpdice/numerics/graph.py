@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mdpdice.networks.arrays import Bools, Ints, read_only
+from mdpdice.numerics.kernels import graph as kernels
 
 SEARCH_ORDER_UP_TO_NODES = 10_000
 """Nodes of a component up to which it is swept in the order of a search, and larger ones in the order of memory."""
@@ -26,8 +27,6 @@ def strong_components(indptr: Ints, dst: Ints, keep: Bools | None = None) -> Int
     >>> strong_components(np.array([0, 1, 3, 3]), np.array([1, 0, 2])).tolist()
     [1, 1, 0]
     """
-    from mdpdice.numerics.kernels import graph as kernels
-
     nothing = np.zeros(0, dtype=np.int64)
     return kernels.components(*_graph(indptr, dst, keep), read_only(nothing, np.bool_), nothing)[0]
 
@@ -38,8 +37,6 @@ def component_order(label: Ints) -> tuple[Ints, Ints]:
     Within one component the later nodes stand first: exploration numbers nodes as it finds them, so a sweep in this
     order meets successors first, and it reads memory in one direction.
     """
-    from mdpdice.numerics.kernels import graph as kernels
-
     count = int(label.max()) + 1 if len(label) else 0
     # Every component that has a node is larger than 0.
     return kernels.bucket(read_only(label, np.int64), count, read_only(label[:0], np.int64), 0)
@@ -66,8 +63,6 @@ def ranked_components(
     may be left out.  The last result tells whether the search for ranks came to its end: a node that still has -1 then
     shows that some play need not end.
     """
-    from mdpdice.numerics.kernels import graph as kernels
-
     arrays = _graph(indptr, dst, keep)
     label, order, ptr, whole = kernels.components(*arrays, read_only(chance, np.bool_), rank)
     if np.diff(ptr).max(initial=0) > SEARCH_ORDER_UP_TO_NODES:
@@ -79,8 +74,6 @@ def ranked_components(
 
 def cyclic_components(indptr: Ints, dst: Ints, label: Ints, keep: Bools | None = None) -> Bools:
     """Which components hold a cycle, bool of shape (C,): those of two nodes or more, or with an edge to itself."""
-    from mdpdice.numerics.kernels import graph as kernels
-
     cyclic: Bools = np.bincount(label) > 1
     kernels.looped(*_graph(indptr, dst, keep), read_only(label, np.int64), cyclic)
     return cyclic
@@ -88,8 +81,6 @@ def cyclic_components(indptr: Ints, dst: Ints, label: Ints, keep: Bools | None =
 
 def is_acyclic(indptr: Ints, dst: Ints, keep: Bools | None = None) -> bool:
     """Whether the graph has no cycle."""
-    from mdpdice.numerics.kernels import graph as kernels
-
     return kernels.acyclic(*_graph(indptr, dst, keep))
 
 
@@ -125,8 +116,6 @@ def find_cycle(indptr: Ints, dst: Ints, keep: Bools | None = None) -> list[int]:
 
 def reachable(indptr: Ints, dst: Ints, starts: ArrayLike, keep: Bools | None = None) -> Bools:
     """Nodes that can be reached from `starts` (node numbers), these included; bool of shape (N,)."""
-    from mdpdice.numerics.kernels import graph as kernels
-
     seen = np.zeros(len(indptr) - 1, dtype=np.bool_)
     seen[np.asarray(starts, dtype=np.int64)] = True
     kernels.reach(*_graph(indptr, dst, keep), seen)
@@ -143,8 +132,6 @@ def end_components(indptr: Ints, dst: Ints, chance: Bools, keep: Bools | None = 
     Returns the number of the component of every node, int64 of shape (N,), from 0 by its first node, -1 outside.  The
     edges inside are those kept whose two ends have one number.
     """
-    from mdpdice.numerics.kernels import graph as kernels
-
     indptr, dst, mask = _graph(indptr, dst, keep)
     chance = read_only(chance, np.bool_)
     label = strong_components(indptr, dst, mask)
@@ -169,8 +156,6 @@ def attract(source: Ints, dst: Ints, some: Bools, rank: Ints, keep: Bools | None
     For the nodes in `some`, bool of shape (N,), one edge is enough; the others need all of theirs.  `rank`, int64 of
     shape (N,), goes in and out, -1 for none; a new rank is by 1 larger than the largest that it waited for.
     """
-    from mdpdice.numerics.kernels import graph as kernels
-
     if keep is not None:
         source, dst = source[keep], dst[keep]
     wait = np.bincount(source, minlength=len(rank))

@@ -24,16 +24,15 @@ H. A. van der Vorst, "Bi-CGSTAB", SIAM J. Sci. Stat. Comput. 13 (1992) 631-644.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from mdpdice.networks.arrays import ULP, Floats, Ints, read_only
 from mdpdice.numerics import graph
+from mdpdice.numerics.kernels.chain import Chain, solve_components
+from mdpdice.numerics.kernels.krylov import bicgstab
 from mdpdice.numerics.operator import Operator
-
-if TYPE_CHECKING:
-    from mdpdice.numerics.kernels.chain import Chain
 
 ELIMINATE_UP_TO_NODES = 400
 """Nodes of a component up to which it is solved by dense elimination instead of BiCGSTAB, if not reduced to knots."""
@@ -65,8 +64,6 @@ def solve_chain(operator: Operator, *, stochastic: bool = False, loose: float = 
     The coefficients of a node are probabilities that sum to 1 if `stochastic`.  Where a component is solved by
     iteration, a residual of `loose` is small enough; 0 stands for that of rounding.
     """
-    from mdpdice.numerics.kernels.chain import Chain, solve_components
-
     rows = operator.indptr.astype(np.int64), operator.dst.astype(np.int64)
     chain = Chain(*rows, read_only(operator.coef), read_only(operator.base))
     label, order, ptr = graph.ordered_components(*rows)
@@ -219,8 +216,6 @@ def compiled_bicgstab(
     by `scale` as the equations are.  It stops where no component of the residual is larger than `target`, after
     `steps` of two products each (`mdpdice.numerics.kernels.krylov`), or where `check` raises.
     """
-    from mdpdice.numerics.kernels.krylov import bicgstab
-
     n = len(start)
     best = start.copy()
     vectors = np.zeros((6, n))

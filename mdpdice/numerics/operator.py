@@ -8,7 +8,7 @@ its edges, and the value of a chance node is their sum.
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import attrs
 import numpy as np
@@ -16,9 +16,7 @@ from numpy.typing import NDArray
 
 from mdpdice.networks.arrays import read_only, read_only_ints
 from mdpdice.networks.network import Floats, Ints, Kind, Network
-
-if TYPE_CHECKING:
-    from mdpdice.numerics.kernels.bellman import Problem, Rows
+from mdpdice.numerics.kernels import bellman as kernels
 
 
 @attrs.frozen(eq=False)
@@ -33,10 +31,8 @@ class Operator:
     base: Floats  # shape (N,): payoff of END nodes and sum of the gains of chance nodes, 0 at decisions
 
     @cached_property
-    def rows(self) -> Rows:
+    def rows(self) -> kernels.Rows:
         """The arrays as kernels take them."""
-        from mdpdice.numerics.kernels import bellman as kernels
-
         return kernels.Rows(self.kind, self.indptr, self.dst, self.gain, self.coef, self.base)
 
     def plays(self) -> Operator:
@@ -69,8 +65,6 @@ def bellman(problem: Network) -> Operator:
 
 def bellman_in_order(problem: Network, order: Ints) -> Operator:
     """Renumber the operator, node ``k`` being ``order[k]``: sweeps then read memory in one direction."""
-    from mdpdice.numerics.kernels import bellman as kernels
-
     n, m = problem.n_nodes, problem.n_edges
     place = np.empty(n, dtype=np.uint64)
     place[order] = np.arange(n, dtype=np.uint64)
@@ -82,12 +76,10 @@ def bellman_in_order(problem: Network, order: Ints) -> Operator:
     return _operator(problem.kind[order], indptr, dst, gain, coef, base)
 
 
-def rows_of(problem: Network) -> Problem:
+def rows_of(problem: Network) -> kernels.Problem:
     """Return the arrays of a problem as kernels take them."""
-    from mdpdice.numerics.kernels.bellman import Problem
-
     rows = problem.kind, unsigned(problem.indptr), unsigned(problem.dst)
-    return Problem(*rows, problem.weight, problem.reward, problem.sign, problem.step, problem.factor)
+    return kernels.Problem(*rows, problem.weight, problem.reward, problem.sign, problem.step, problem.factor)
 
 
 def unsigned(nodes: Ints) -> NDArray[np.uint64]:

@@ -17,6 +17,7 @@ from mdpdice.answers.solution import Solution
 from mdpdice.backend import Alone, Candidate, Feature, Progress, Run, Solver, available_solvers, load_solver
 from mdpdice.certification.residual_bounds import is_large
 from mdpdice.certification.verdict import Verdict, certify, certify_exact
+from mdpdice.compilation import Loop
 from mdpdice.errors import NotConvergedError, PluginError, SolveInterrupted, StateLimitError, UnsupportedError
 from mdpdice.lattices.lattice import Lattice
 from mdpdice.lattices.reachable_layers import Layers, find_layers
@@ -151,6 +152,7 @@ def solve(
         The checkpoint is used by another solve, belongs to another one, or is damaged.
     """
     __tracebackhide__ = True
+    Loop.route = Loop.route or ("solve" if comm is None else "")
     epsilon, every = size(epsilon, "epsilon"), size(checkpoint_seconds, "checkpoint_seconds")
     seconds = None if time_limit is None else size(time_limit, "time_limit")
     event = threading.Event() if cancel is None else cancel

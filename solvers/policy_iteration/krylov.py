@@ -16,6 +16,7 @@ from mdpdice.backend import Candidate, Run
 from mdpdice.errors import NotConvergedError
 from mdpdice.networks.arrays import ULP, read_only
 from mdpdice.networks.network import Floats, Kind, Network
+from mdpdice.numerics.kernels import policy as kernels
 from mdpdice.numerics.linear import compiled_bicgstab
 from mdpdice.numerics.operator import unsigned
 from mdpdice.numerics.regions import FAST_PATH_FROM_EDGES, components, ending_ranks, largest_component
@@ -34,8 +35,6 @@ STEPS, ROUNDS = 150, 6
 
 def propose(problem: Network, run: Run, max_iterations: int) -> Candidate | None:
     """Value, policy and the expected lengths of plays; None if the problem is not of this kind, or too hard."""
-    from mdpdice.numerics.kernels import policy as kernels
-
     if (
         problem.discount != 1
         or problem.horizon is not None
@@ -53,9 +52,6 @@ class _Search:
     """The arrays of one solve."""
 
     def __init__(self, problem: Network, run: Run) -> None:
-        from mdpdice.numerics.kernels import policy as policy_kernels
-
-        self.kernels = policy_kernels
         self.problem, self.run = problem, run
         edges = unsigned(problem.indptr), unsigned(problem.dst), problem.weight, problem.reward
         self.rows = (problem.kind, *edges)
@@ -74,7 +70,7 @@ class _Search:
 
     def solve(self, max_iterations: int) -> Candidate | None:
         self.run.offer(self.proposed)
-        kernels, decides = self.kernels, self.problem.decides
+        decides = self.problem.decides
         nodes = components(self.problem)[1]
         order = unsigned(nodes[decides[nodes]])
         for _ in range(START):
@@ -111,13 +107,13 @@ class _Search:
         room = int(np.where(problem.kind[to] == Kind.CHANCE, np.diff(problem.indptr)[to], 1).sum())
         if room > len(self.to):
             self.to, self.share = np.empty(room, dtype=np.uint32), np.empty(room)
-        self.kernels.gather_rows(
+        kernels.gather_rows(
             *self.rows, self.decisions, self.policy, self.local, self.value,
             self.ptr, self.to, self.share, self.gain, self.scale,
         )  # fmt: skip
 
     def residual(self, gain: Floats, x: Floats) -> tuple[float, float]:
-        most, size = self.kernels.residual(self.ptr, self.to, self.share, gain, self.scale, x, self.rest)
+        most, size = kernels.residual(self.ptr, self.to, self.share, gain, self.scale, x, self.rest)
         return float(most), float(size)
 
     def evaluate(
@@ -154,5 +150,5 @@ class _Search:
         if found is None:
             return {}
         w[problem.decides] = found[0]
-        self.kernels.mean_lengths(*self.rows[:4], w)
+        kernels.mean_lengths(*self.rows[:4], w)
         return {"lengths": w}

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from mdpdice.backend import Candidate, Run
 from mdpdice.networks.arrays import ULP, read_only
 from mdpdice.networks.network import Floats, Ints, Network
+from mdpdice.numerics.kernels import discounted as kernels
 from mdpdice.numerics.operator import unsigned
 from mdpdice.numerics.threads import threads
 
@@ -56,8 +57,6 @@ def propose(problem: Network, run: Run, max_sweeps: int) -> tuple[Candidate, boo
 
 def recognise(problem: Network) -> Kind | None:
     """Return what the sweeps have to know about a network, or None if it is not of this kind."""
-    from mdpdice.numerics.kernels import discounted as kernels
-
     if problem.discount == 1 or problem.horizon is not None or problem.exact_rewards:
         return None
     base, ptr = np.zeros(problem.n_nodes), np.zeros(problem.n_nodes + 1, dtype=np.int64)
@@ -92,8 +91,6 @@ class Sweeps:
     """The arrays of one solve, and the two kinds of sweeps."""
 
     def __init__(self, problem: Network, kind: Kind, run: Run, pool: ThreadPoolExecutor | None, pieces: int) -> None:
-        from mdpdice.numerics.kernels import discounted as kernels
-
         self.kernels = kernels
         self.problem, self.run, self.pool = problem, run, pool
         self.discount = problem.factor

@@ -18,6 +18,7 @@ from mdpdice.errors import NotConvergedError, SolveInterrupted
 from mdpdice.networks.arrays import ULP
 from mdpdice.networks.network import Bools, Floats, Ints, Kind, Network
 from mdpdice.numerics import graph
+from mdpdice.numerics.kernels import bellman as kernels
 from mdpdice.numerics.operator import Operator, bellman, bellman_in_order, unsigned
 from mdpdice.numerics.regions import components, ending_ranks
 from mdpdice.solvers.value_iteration import modified_policy_iteration, newton
@@ -128,8 +129,6 @@ class _Blocks:
 
     def settle(self, operator: Operator, value: Floats, policy: Ints, aim: tuple[float, float], limit: int) -> bool:
         """Sweep until no value moves by more than ``aim[0] + aim[1] |v|``; False if the limit came first."""
-        from mdpdice.numerics.kernels import bellman as kernels
-
         at, number = self._at, self._number
         count = len(self.cyclic)
         if not self.halfway:
@@ -250,8 +249,6 @@ def _stationary(problem: Network, run: Run, max_sweeps: int) -> Candidate:
 
 
 def _staged(problem: Network, run: Run, max_sweeps: int) -> Candidate:
-    from mdpdice.numerics.kernels import bellman as kernels
-
     horizon = problem.horizon or 0
     chance, ends = problem.kind == Kind.CHANCE, problem.kind == Kind.END
     # Within one stage only chance nodes read each other; the decisions they lead to are known before.
@@ -331,8 +328,6 @@ def measure(
     operator: Operator, nodes: NDArray[np.uint64], source: Floats, value: Floats, policy: Ints
 ) -> tuple[float, float, float]:
     """Distance of `value` from the backup of `source`: see `kernels.measure`."""
-    from mdpdice.numerics.kernels import bellman as kernels
-
     return kernels.measure(operator.rows, nodes, source, value, policy)
 
 

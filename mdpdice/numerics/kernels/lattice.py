@@ -133,12 +133,6 @@ def _fill(table, r, number, wide):
 
 
 @nested
-def _pay_off(table, r, rewards, reward, first, width):
-    for j in range(width):
-        table[r, j] = rewards[reward, first + j]
-
-
-@nested
 def _read(table, r, values, entry, targets, update, first, width):
     """Read the store; whether some update leads nowhere."""
     nowhere = False
@@ -216,10 +210,10 @@ def _block(rows: Rows, columns: Columns, values: Floats, first: int, last: int, 
             for e in range(begin + 1, end):
                 _least_of_two(table, r, arg[e], wide)
         elif what == END:
+            # Whatever is added to -0.0 stays what it is, 0.0 too.
+            _fill(table, r, -0.0 if reward[r] >= 0 else 0.0, wide)
             if reward[r] >= 0:
-                _pay_off(table, r, rewards, reward[r], first, width)
-            else:
-                _fill(table, r, 0.0, wide)
+                _pay(table, r, rewards, reward[r], first, width)
         else:
             nowhere = False
             if entry[r] >= 0:
