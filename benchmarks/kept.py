@@ -57,8 +57,8 @@ PICTURES = {
     "pig-turn": ["values", "--actions"],
     "piglet": ["network"],
     "school-combination": ["outcomes"],
-    "yahtzee": ["values", "--x", "upper", "--where", "boxes=6143"],
-    "yatzy": ["values", "--x", "upper", "--where", "boxes=24575"],
+    "yahtzee": ["values", "--x", "upper", *_where("boxes=6143", "fifty=0", "state=turn")],
+    "yatzy": ["values", "--x", "upper", *_where("boxes=24575", "state=turn")],
 }
 """A kind of picture of every game that has one."""
 
