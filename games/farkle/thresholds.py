@@ -189,7 +189,7 @@ class ThresholdTurn:
         given = tuple(vector)
         sound = all(isinstance(one, int | np.integer) and one >= 0 for one in given)
         if len(given) != self.n_dice or not sound:
-            raise GameError(f"thresholds {vector!r}: write points for each of 1 to {self.n_dice} dice", value=vector)
+            raise GameError(f"thresholds {vector!r}: write {self.n_dice} numbers of points", value=vector)
         return tuple(map(int, given))
 
 

@@ -64,8 +64,7 @@ def hold_table(solution: Solution) -> list[HoldRow]:
     known = sorted(zip(*(column.tolist() for column in columns), strict=True))
     rows = []
     for (mine, theirs), group in itertools.groupby(known, key=operator.itemgetter(0, 1)):
-        ranges = [list(same) for hold, same in itertools.groupby(group, key=operator.itemgetter(3)) if hold]
-        held = [[turn for _, _, turn, _ in same] for same in ranges]
+        held = [[row[2] for row in same] for hold, same in itertools.groupby(group, operator.itemgetter(3)) if hold]
         rows += [HoldRow(mine, theirs, turns[0], turns[-1]) for turns in held] or [HoldRow(mine, theirs, None, None)]
     return rows
 

@@ -101,7 +101,7 @@ def _page(name: str, path: str, *, seats: tuple[str, ...], **asked: Any) -> Answ
             raise click.ClickException(msg) from error
         Path(path).write_text(found["text"], encoding="utf-8")
     page = found["page"]
-    data = {"game": name, "file": path, "format": "html", **page}
+    data = {"game": name, "file": path, "format": "html", **page, "proof": found["proof"]}
     exact = f"{page['values']:,} values, rounded by at most {page['rounding']:.1e}"
     return Answer(data, [f"{path}: a page to play {name} on, {page['bytes']:,} bytes; {exact}"])
 

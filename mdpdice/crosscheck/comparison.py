@@ -131,7 +131,7 @@ def compare_policies(problem: Problem, solutions: Sequence[Solution]) -> tuple[i
     count, problems = 0, []
     for (first, name), (second, other) in pairs:
         who = name if first is second else f"{name} against {other}"
-        alone = _evaluated(problem, first, second)
+        alone = _evaluated(net, first, second, averaged=problem.averaged)
         if not alone.proved:
             problems.append(f"the policy of {who} could not be evaluated by itself: {alone.reason}")
             continue
@@ -148,10 +148,9 @@ def compare_policies(problem: Problem, solutions: Sequence[Solution]) -> tuple[i
     return count, problems
 
 
-def _evaluated(problem: Problem, first: Policy, second: Policy) -> Solution:
+def _evaluated(network: Network, first: Policy, second: Policy, *, averaged: bool) -> Solution:
     """Value of one policy, or of two against each other; in rational numbers where floats do not suffice."""
-    network = problem.network
-    if problem.averaged:
+    if averaged:
         taken = np.union1d(np.flatnonzero(~network.decides[network.source]), first.choice[network.decides])
         return plan_of(Problem(network.keep_edges(taken), (), "max", averaged=True)).solve(Run(), 1e-6)
     policy = first if first is second else [first, second]

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from mdpdice.errors import GameError, MissingPackageError, ProbabilityRangeError
+from mdpdice.errors import GameError, MdpDiceError, MissingPackageError, ProbabilityRangeError
 from mdpdice.exploration.to_network import explore
 from mdpdice.modelling.game import Game
-from mdpdice.modelling.number import own_number
-from mdpdice.networks.choices import SUM_TOLERANCE, as_reward
+from mdpdice.modelling.number import finite_number, own_number
+from mdpdice.networks.choices import SUM_TOLERANCE
 from mdpdice.networks.network import Network
 
 if TYPE_CHECKING:
@@ -77,16 +77,10 @@ def from_gymnasium(
     actions: list[Hashable] = []
     for state, choices in table.items():
         for action, entries in _items(choices):
-            # Costs stay apart, since a mean hides whether a cycle both collects and pays.
-            row: dict[tuple[int, bool], list[tuple[Any, Any]]] = {}
-            for entry in _entries(entries, state, action):
-                p, to, reward, terminated = _entry(entry, state, action)
-                at = over if terminated else _place(number, to)
-                if at is None:
-                    raise GameError(f"the next state {to!r} is not in the table", state=state, action=action, value=to)
-                if max_denominator is not None:
-                    p = _simple(p, max_denominator, tolerance, state, action)
-                row.setdefault((at, bool(reward < 0)), []).append((p, reward))
+            try:
+                row = _row(entries, number, max_denominator, tolerance)
+            except MdpDiceError as error:
+                raise error.at(state, action) from error.__cause__
             for (to, _), parts in row.items():
                 total = parts[0][0] if len(parts) == 1 else sum(Fraction(p) for p, _ in parts)
                 target.append(to)
@@ -151,38 +145,42 @@ def _place(number: Mapping[Hashable, int], state: Any) -> int | None:
         return None
 
 
-def _entries(entries: Any, state: Any, action: Any) -> Any:
+_Row: TypeAlias = dict[tuple[int, bool], list[tuple[Any, Any]]]
+
+
+def _row(entries: Any, number: Mapping[Hashable, int], max_denominator: int | None, tolerance: float) -> _Row:
+    """Return probabilities and rewards by the next state; the state where plays are over is the one after all."""
     if isinstance(entries, str) or not isinstance(entries, Iterable):
-        msg = f"{entries!r} is not a list of (probability, next state, reward, terminated)"
-        raise GameError(msg, state=state, action=action, value=entries)
-    return entries
+        raise GameError(f"{entries!r} is not a list of (probability, next state, reward, terminated)", value=entries)
+    row: _Row = {}
+    for p, to, reward, terminated in map(_entry, entries):
+        if (at := len(number) if terminated else _place(number, to)) is None:
+            raise GameError(f"the next state {to!r} is not in the table", value=to)
+        chance = p if max_denominator is None else _simple(p, max_denominator, tolerance)
+        # Costs stay apart, since a mean hides whether a cycle both collects and pays.
+        row.setdefault((at, bool(reward < 0)), []).append((chance, reward))
+    return row
 
 
-def _entry(entry: Any, state: Any, action: Any) -> tuple[Any, Any, Any, bool]:
+def _entry(entry: Any) -> tuple[Any, Any, Any, bool]:
     try:
         p, to, reward, terminated = entry
     except (TypeError, ValueError) as error:
-        msg = f"{entry!r} is not (probability, next state, reward, terminated)"
-        raise GameError(msg, state=state, action=action, value=entry) from error
+        raise GameError(f"{entry!r} is not (probability, next state, reward, terminated)", value=entry) from error
     if not isinstance(terminated, bool | np.bool_ | int):
-        raise GameError(f"terminated={terminated!r} is not True or False", state=state, action=action, value=terminated)
-    try:
-        chance = own_number(p, "probability")
-    except GameError as error:
-        raise error.at(state, action) from error.__cause__
+        raise GameError(f"terminated={terminated!r} is not True or False", value=terminated)
+    chance = own_number(p, "probability")
     # Looked at before entries of one row are added up, which could hide it.
     if not 0 <= chance <= 2:
-        msg = f"probability {p!r} is outside [0, 1]"
-        raise ProbabilityRangeError(msg, state=state, action=action, value=p, limit=(0, 1))
-    paid = as_reward(reward, "reward", {"state": state, "action": action})
-    return chance, _plain(to), paid, bool(terminated)
+        raise ProbabilityRangeError(f"probability {p!r} is outside [0, 1]", value=p, limit=(0, 1))
+    return chance, _plain(to), finite_number(reward, "reward"), bool(terminated)
 
 
-def _simple(p: Any, max_denominator: int, tolerance: float, state: Any, action: Any) -> Fraction:
+def _simple(p: Any, max_denominator: int, tolerance: float) -> Fraction:
     found = Fraction(p).limit_denominator(max_denominator)
     if abs(found - Fraction(p)) > tolerance:
         msg = f"probability {p!r} has no denominator up to max_denominator={max_denominator}; raise that, or tolerance"
-        raise GameError(msg, state=state, action=action, value=p)
+        raise GameError(msg, value=p)
     return found
 
 

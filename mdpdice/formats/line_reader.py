@@ -125,9 +125,7 @@ class Reader:
         if len(marked) > 1:
             named = ", ".join(map(str, marked[:9])) + ", ..." * (len(marked) > 9)
             one, two = marked[:2]
-            how = (
-                f"as start={one} or with chances as start={{{one}: '1/2', {two}: '1/2'}} (--start {one}:1/2,{two}:1/2)"
-            )
+            how = f"start={one} or with chances start={{{one}: '1/2', {two}: '1/2'}} (--start {one}:1/2,{two}:1/2)"
             msg = f"{self.path} has {len(marked)} initial states: {named}; say where play starts, {how}"
             raise UnsupportedError(msg, value=tuple(marked))
         return marked[0]

@@ -276,18 +276,19 @@ class _Spread:
                 if len(layer.points):
                     layers.append(layer)
                 due = file is not None and bool(layers) and file.due(1.0)
-                states, edges, self.itself, self.back, due = self._summed(due)
-                if self.itself or self.back:
+                states, edges, itself, back, now = self._summed(due=due)
+                self.itself, self.back = itself > 0, back > 0
+                if itself or back:
                     return None
                 self.progress.tell("explore", layers=number + 1, of=len(starts) - 1, states=states, edges=edges)
-                if due:
+                if now:
                     self.team.merge(self.reached, order[starts[number + 1] :])
-                if due and file is not None:
+                if now and file is not None:
                     file.put(self.series, self._state(layers, number + 1, (states, edges)))
         states, edges, *_ = self._summed()
         return Layers(self.program, ranks, tuple(layers), self.reached, states, edges, self.tables, self.kept)
 
-    def _summed(self, due: bool = False) -> list[int]:
+    def _summed(self, *, due: bool = False) -> list[int]:
         """Return what all processes counted and met, once they have come here."""
         numbers = np.zeros((self.team.size, 5))
         numbers[self.team.rank] = *self.counts, self.itself, self.back, due

@@ -221,9 +221,7 @@ class Expr:
         return (str(self) if self.boolean else f"{self!r} != 0"), negation_text(self)
 
     def __hash__(self) -> int:
-        remedy = (
-            "change counters with go(state, self.name.set(...)), choose by when(), look up by table(sequence, index)"
-        )
+        remedy = "change counters with go(state, self.name.set(...)), choose by when(), look up table(sequence, index)"
         raise self._refusal("cannot be part of a state or action, a key, or a member of a set", remedy)
 
     def __iter__(self) -> Iterator[Any]:

@@ -34,38 +34,22 @@ from mdpdice.networks.network import Network
 FORMAT = "mdpdice-network"
 VERSION = 1
 NETWORK_DTYPES: Mapping[str, tuple[str, ...]] = {
-    "kind": ("|u1",),
-    "indptr": ("<i8",),
-    "dst": ("<i8",),
-    "weight": ("<f8",),
-    "reward": ("<f8",),
+    **dict.fromkeys(("header", "states", "actions", "kind"), ("|u1",)),
+    **dict.fromkeys(("indptr", "dst", "state_node", "node_state"), ("<i8",)),
+    **dict.fromkeys(("weight", "reward", "payoff"), ("<f8",)),
     "sign": ("|i1",),
     "step": ("|b1",),
-    "payoff": ("<f8",),
     "numerator": ("<i8", "<f8"),
-    "state_node": ("<i8",),
-    "node_state": ("<i8",),
-    "header": ("|u1",),
-    "states": ("|u1",),
-    "actions": ("|u1",),
 }
 _NONE = type(None)
 _HEADER: Mapping[str, Any] = {
-    "format": str,
-    "version": int,
-    "start": int,
-    "discount": str,
-    "horizon": (int, _NONE),
-    "total": str,
-    "sense": str,
+    **dict.fromkeys(("format", "discount", "total", "sense", "digest"), str),
+    **dict.fromkeys(("version", "start"), int),
+    **dict.fromkeys(("averaged", "shown"), bool),
+    **dict.fromkeys(("horizon", "states"), (int, _NONE)),
+    **dict.fromkeys(("exact_rewards", "exact_payoffs"), dict),
     "warnings": list,
-    "averaged": bool,
-    "digest": str,
-    "states": (int, _NONE),
-    "shown": bool,
     "exact_numerators": (list, _NONE),
-    "exact_rewards": dict,
-    "exact_payoffs": dict,
 }
 
 

@@ -23,7 +23,7 @@ def end_where(lattice: Lattice, endings: Endings) -> Lattice:
     """
     numbers = list(lattice.rewards)
     guards = list(lattice.guards)
-    known = {guard.key: at for at, guard in enumerate(guards)}
+    known: dict[Hashable, int] = {guard.key: at for at, guard in enumerate(guards)}
     n = lattice.n_nodes
     ends: dict[Hashable, int] = {}
     payoffs: list[int] = []

@@ -33,7 +33,8 @@ def lower_lattice(lattice: Lattice, objective: Objective, run: Run | None = None
     if not supported or (lattice.discount != 1 and not isinstance(objective, Reach | Win)):
         what = "a discount" if supported else f"the objective {objective!r}"
         known = "the undiscounted total, Reach, Win, PayoffAtLeast, PayoffAtMost and Utility"
-        raise UnsupportedError(f"lattices are for {known}, not {what}; use solve(explore(game), ...)", value=objective)
+        msg = f"lattices are solved for {known}, not for {what}; use solve(explore(game), ...)"
+        raise UnsupportedError(msg, value=objective)
     endless, sense = False, objective.wanted(lattice)
     if isinstance(objective, Reach):
         lattice = _reaching(lattice, objective)

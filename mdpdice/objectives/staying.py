@@ -26,7 +26,7 @@ from mdpdice.numerics.rational import solve_exactly
 from mdpdice.objectives.reductions import towards
 
 SWEEPS, AT_ONCE = 300, 5
-"""Sweeps after which it is left to policies to come closer to a bias, and between two looks at the clock."""
+"""Sweeps after which it is left to policies to come closer to a bias, and those between two checks of the time."""
 DISCOUNT = Fraction(9, 10)
 """Discount, per edge, of what is gained on a gain."""
 CLOSE = 1e-11
@@ -50,8 +50,7 @@ class Staying:
         """Find the components; one without ends beside it takes in the nodes that lead to it."""
         chance, ends = whole.kind == Kind.CHANCE, whole.kind == Kind.END
         component = end_components(whole.indptr, whole.dst, chance)
-        if component.max(initial=-1) == 0 and not ends.any():
-            component = np.zeros_like(component)
+        component *= bool(component.max(initial=-1)) or bool(ends.any())  # else -1 becomes 0
         place = component[whole.source]
         edge = np.flatnonzero((place >= 0) & (place == component[whole.dst]))
         network = whole if len(edge) == whole.n_edges else whole.keep_edges(edge)

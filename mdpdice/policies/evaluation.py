@@ -98,7 +98,7 @@ def evaluate(
     network = model_of(game, policies, progress=progress)
     if isinstance(network, Lattice):
         if exact:
-            raise UnsupportedError("lattices are evaluated in floats; for exact=True explore(game)", value=policy)
+            raise UnsupportedError("lattices are evaluated in floats; for exact=True give explore(game)", value=policy)
         return evaluate_lattice(network, policies, epsilon=epsilon, progress=progress)
     chain = induce(network, policies)
     if progress is not None:

@@ -31,6 +31,7 @@ from mdpdice.objectives.reductions import Lowering, chain
 from mdpdice.objectives.staying import Staying
 from mdpdice.solving.interruption import Interrupts
 from mdpdice.solving.problem import Problem, lift
+from mdpdice.solving.proposal import check_candidate
 
 SWEPT = ("value-iteration", "exact")
 """Solvers in whose place relative value iteration begins."""
@@ -84,7 +85,7 @@ class PlanOfAverage:
         if not staying.component.any():
             # Where every state has one average, an action is worth it less what it costs once.
             sign = int(np.prod([lowering.scale for lowering in self.problem.lowerings]))
-            bias = sign * (gains.bias[network.state_node] - gains.bias[network.start])
+            bias = 0 + sign * (gains.bias[network.state_node] - gains.bias[network.start])
             details["bias"] = bias if gains.bias.dtype == object else bias.astype(np.float64)
             edges = np.flatnonzero(network.decides[network.source])
             cost[edges] = sign * staying.rewards(gains.gain, gains.bias, edges)
@@ -104,9 +105,10 @@ class PlanOfAverage:
 
     def _gains(self, staying: Staying, run: Run, epsilon: float, watch: Interrupts | None) -> tuple[Gains, Any]:
         """Return the gains, and who was asked for them."""
-        n, most, called = staying.network.n_nodes, np.full(staying.count, np.inf), frozenset()
+        n, most, called = staying.network.n_nodes, np.full(staying.count, np.inf), frozenset[str]()
         if self.known is not None and staying.count:
-            policy, first = np.searchsorted(staying.edge, self.known.keeping), np.unique(staying.component, True)[1]
+            keeping, first = self.known.keeping, np.unique(staying.component, return_index=True)[1]
+            policy = np.where(keeping < 0, -1, np.searchsorted(staying.edge, keeping))
             return _proved(staying, policy, self.known.gain[first[-staying.count :]], self.known.bias, run), called
         found = Gains(np.full(n, -1), np.zeros(staying.count), np.zeros(n), -most, most)
         exactly, least, waited = self.solver.name == "exact" and staying.count > 0, np.inf, 0
@@ -131,6 +133,7 @@ class PlanOfAverage:
         if not staying.component.any() and self.solver.name in SWEPT:
             low, high = (np.full(whole.n_nodes, one[0]) for one in (gains.lower, gains.upper))
             value, rows = gains.gain.astype(np.float64).clip(low, high), [*gains.gain] * len(low) if exact else None
+            check_candidate(whole, value, keeping, self.solver.name)
             verdict, said = Verdict(True, low, high, gains.width), Candidate(value, keeping)
             return lift(problem, self.solver, said, value, keeping, verdict, time.perf_counter(), rows)
         bare = attrs.evolve(whole, reward=np.zeros(whole.n_edges), exact_rewards={})

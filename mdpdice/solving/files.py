@@ -167,20 +167,20 @@ def load_flat(read: SavedAnswer, problem: Problem, epsilon: float, *, prove: boo
             raise file.corrupt(name, f"it has shape {array.shape}, not {right}")
     if (policy < -1).any() or (policy >= net.n_edges).any():
         raise file.corrupt("policy", "it refers to edges that do not exist")
-    nothing = np.full(shape, np.inf)
-    table = read.table(net, -nothing, nothing)
+    if problem.averaged and not np.isfinite(value).all():
+        raise file.corrupt("values", "not all of them are finite")
+    table = read.table(net, np.full(shape, -np.inf), np.full(shape, np.inf))
     if not prove:
         return Solution(table, Status.UNCERTIFIED, made, reason=read.unproved())
-    details = {"stopped": True} if claimed is Status.PARTIAL else {}
 
     def again(one: Problem) -> FlatPlan:
         lowered, below, before = table.values, table.choice, net
         for lowering in one.lowerings:
             lowered, below = _carried_down(lowering, before, lowered, below)
             before = lowering.network
-        stored = _Stored(header["solver"], Candidate(lowered, below, header["iterations"], details))
+        said = Candidate(lowered, below, header["iterations"], {"stopped": True} if claimed is Status.PARTIAL else {})
         # Its name is that of an object, not of a class, which is all that the protocol objects to.
-        return FlatPlan(one, cast("Solver", stored))
+        return FlatPlan(one, cast("Solver", _Stored(header["solver"], said)))
 
     first, value = again(problem), table.values
     way = PlanOfAverage(problem, first.solver, again, known=table) if isinstance(table, Averages) else first

@@ -296,8 +296,7 @@ class FlatPlan:
             # Digits beyond those that were asked for are welcome where they cost nothing, so not here: the
             # margin is for bounds of the certificate that are wider than those of the solver.
             run = attrs.evolve(run, tolerance=epsilon / 16)
-        way, watch = _solve_surely if self.surely else _solve_kept, interrupts or Interrupts(run.cancel)
-        return way(self.problem, self.solver, run, epsilon, watch)
+        return (_solve_surely if self.surely else _solve_kept)(self.problem, self.solver, run, epsilon, interrupts)
 
 
 @attrs.frozen
@@ -337,12 +336,12 @@ def _extra(run: Run) -> frozenset[Feature]:
     return frozenset() if run.checkpoint is None else frozenset({Feature.CHECKPOINT})
 
 
-def _solve_surely(problem: Problem, backend: Solver, run: Run, epsilon: float, interrupts: Interrupts) -> Solution:
+def _solve_surely(problem: Problem, backend: Solver, run: Run, epsilon: float, watch: Interrupts | None) -> Solution:
     """Solve in floats, and exactly if that proves nothing and the network is small enough."""
     left = None if run.deadline is None else run.deadline - time.monotonic()
     found: Solution | NotConvergedError
     try:
-        found = _solve_kept(problem, backend, run, epsilon, interrupts)
+        found = _solve_kept(problem, backend, run, epsilon, watch)
         if found.proved:
             return found
     except NotConvergedError as error:
@@ -359,7 +358,7 @@ def _solve_surely(problem: Problem, backend: Solver, run: Run, epsilon: float, i
         deadline = deadline if run.deadline is None else min(deadline, run.deadline)
         run = attrs.evolve(run, deadline=deadline)
         try:
-            proved = _solve_kept(problem, exact(), run, epsilon, interrupts)
+            proved = _solve_kept(problem, exact(), run, epsilon, watch)
         except SolveInterrupted:
             if run.cancel.is_set():
                 raise
@@ -385,7 +384,7 @@ def _given(found: Solution | Exception) -> Solution:
     return found
 
 
-def _solve_kept(problem: Problem, solver: Solver, run: Run, epsilon: float, interrupts: Interrupts) -> Solution:
+def _solve_kept(problem: Problem, solver: Solver, run: Run, epsilon: float, interrupts: Interrupts | None) -> Solution:
     """Solve; if there is a checkpoint continue from it, and solve again if that went wrong."""
     file = run.checkpoint
     if file is None:

@@ -129,6 +129,8 @@ class Team(Alone):
         """Mark at some points what any process had marked there when all last met."""
         if self._machines > 1:
             with self.together():
+                pass
+            with self.together():
                 if self._leads:
                     marks[:, points] = self._gathered(self._leaders, marks[:, points]).any(axis=0)
 
@@ -179,7 +181,8 @@ class Team(Alone):
         packed = io.BytesIO()
         with self.together():
             found = make() if self.rank == 0 else None
-            np.savez(packed, **(found or {}))
+            arrays: dict[str, Any] = {**(found or {})}
+            np.savez(packed, **arrays)
         sent = self._sent(self._comm, None if found is None else packed.getvalue())
         return None if sent is None else dict(np.load(io.BytesIO(sent)))
 

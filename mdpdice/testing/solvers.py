@@ -137,9 +137,7 @@ class _Battery:
             ledger.model = model.name
             again = self._ask(model, model.problem())
             if not same_answer(again, answer):
-                how = (
-                    "let it depend on the problem and its parameters alone, one of which is the seed of random numbers"
-                )
+                how = "let it depend on the problem and its parameters alone; the seed of random numbers is one"
                 ledger.fail("determinism", f"asked again, after other problems, it gives another answer; {how}")
         ledger.model = None
         ledger.passed("answer", 2 * len(answers), "answers")

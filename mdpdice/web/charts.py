@@ -6,12 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mdpdice import At, Kind, Outcomes, outcomes, simulate
-from mdpdice.answers.grid_values import GridValues, place_of, resolved
+from mdpdice.answers.grid_values import GridValues, open_edges, place_of, resolved
 from mdpdice.errors import MdpDiceError
 from mdpdice.looks import Score, parted
 from mdpdice.modelling.expressions import Expr
+from mdpdice.modelling.grid import At
+from mdpdice.networks.network import Kind
+from mdpdice.policies.distribution import Outcomes, outcomes
 from mdpdice.policies.playthrough import Turn
+from mdpdice.policies.simulation import simulate
 
 if TYPE_CHECKING:
     from mdpdice.cli.served import Room
@@ -78,12 +81,13 @@ def _best(grid: GridValues, states: list[At[Any]]) -> list[Any]:
     lattice, best = grid.lattice, [None] * len(states)
     start, _ = place_of(lattice, {one: at for at, one in enumerate(lattice.states)}, states[0])
     tables = grid.layers.tables.at(np.array([state.point(lattice.axes) for state in states]))
-    rows = grid.known.at(tables)
     for node, columns in resolved(lattice, start, tables, np.arange(len(states))):
         if lattice.kind[node] in (Kind.MAX, Kind.MIN):
-            # What is not there is infinitely bad.
-            worth = rows[grid.layers.program.edge_row[lattice.indptr[node] : lattice.indptr[node + 1]]][:, columns]
+            edges = np.arange(lattice.indptr[node], lattice.indptr[node + 1])
+            worth = grid.known.at(tables)[grid.layers.program.edge_row[edges]][:, columns]
+            # What is not there is infinitely bad, and so is what leaves the grid where it may not.
+            known: Any = np.isfinite(worth) | ~open_edges(lattice, edges[:, None], columns, tables)
             which = (worth if lattice.kind[node] == Kind.MAX else -worth).argmax(axis=0)
-            for at, action, sure in zip(columns, which, ~np.isnan(worth).any(axis=0), strict=True):
+            for at, action, sure in zip(columns, which, known.all(axis=0), strict=True):
                 best[at] = lattice.actions[lattice.first_action(node) + action] if sure else None
     return best

@@ -106,7 +106,7 @@ class Rules:
 
     def state(self, core: Any) -> int:
         """Return the number of a core state."""
-        core = self.game.canonical(core) if self.symmetric else core
+        core = self.game.canonical(core) if self.symmetric and core not in self.states else core
         if len(self.states) > MOST_STATES:
             raise too_large(f"it has more than {MOST_STATES:,} core states")
         return self.states.setdefault(core, len(self.states))

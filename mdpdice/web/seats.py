@@ -50,9 +50,8 @@ def _choices(rule: Callable[[Any], Any], rules: Rules) -> list[Any] | None:
             found.append(place.get(ask(rule, core, what="the policy", state=core)))
         elif ways := ways_through(rule, core, rules.axes):
             places = [_tried(place.get, out) for _, out in ways]
-            if None in places:
-                return None
-            found.append([[rules.expr(cond), at] for (cond, _), at in zip(ways, places, strict=True)])
+            known = None if None in places else zip(ways, places, strict=True)
+            found.append(known and [[rules.expr(cond), at] for (cond, _), at in known])
         elif count <= MOST_ANSWERS:
             points = itertools.product(*(axis.values for axis in rules.axes))
             states = (At(core, **dict(zip(rules.axis, point, strict=True))) for point in points)

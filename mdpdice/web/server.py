@@ -12,7 +12,7 @@ import secrets
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import anyio
 import click
@@ -32,7 +32,6 @@ from mdpdice.web.worker import Work, Working
 if TYPE_CHECKING:
     from mdpdice.cli.served import Hall
 
-Given: TypeAlias = Mapping[str, Any]
 STATIC = Path(__file__).parent / "static"
 TYPES = {".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
@@ -118,7 +117,7 @@ class _Server:
         self.app = Starlette(routes=routes, exception_handlers=_REFUSALS)
         self.app.router.redirect_slashes = False
 
-    def sit(self, given: Given) -> dict[str, Any]:
+    def sit(self, given: Mapping[str, Any]) -> dict[str, Any]:
         room = self.hall.open(given["game"], given["parameters"])
         with room.lock:
             table = Table(f"{self.token}-{secrets.token_urlsafe(9)}", self.hall.match(room, given))
@@ -132,10 +131,10 @@ class _Server:
         self.tables[table.key] = table, now
         return view
 
-    def at(self, name: str) -> Callable[[Given], Any]:
+    def at(self, name: str) -> Callable[[Mapping[str, Any]], Any]:
         """Return what is asked of a table."""
 
-        def asked(given: Given) -> Any:
+        def asked(given: Mapping[str, Any]) -> Any:
             key = given["key"]
             if key not in self.tables:
                 token, dash, _ = key.partition("-")
@@ -149,7 +148,7 @@ class _Server:
 
         return asked
 
-    def decide(self, given: Given) -> dict[str, Any]:
+    def decide(self, given: Mapping[str, Any]) -> dict[str, Any]:
         room = self.hall.open(given["game"], given["parameters"])
         with room.lock:
             return room.decide(given["state"], given["policy"])
@@ -218,17 +217,16 @@ _DECIDE = {
     "policy": _Field(str, "optimal", lambda name: len(name) <= LONGEST_TEXT, "that is short"),
 }
 _FACES = _Field(list, None, lambda faces: _short(faces, int | str), "of numbers or texts")
-_LOOKED_AT = ("advice", "review", "record", "about", "boxes", "distribution", "chart")
 _ASKED: dict[str, dict[str, _Field] | None] = {
     "choose": {**_TURN, "i": _Field(int)},
     "roll": {**_TURN, "i": _Field(int, None), "faces": _FACES},
     **dict.fromkeys(("undo", "again"), _TURN),
-    **dict.fromkeys(_LOOKED_AT),
+    **dict.fromkeys(("advice", "review", "record", "about", "boxes", "distribution", "chart")),
 }
 """What is asked of a table, by the methods of `Table`, and the fields of the body; None: there is none."""
 
 
-def _route(path: str, answer: Callable[[Given], Any], wanted: Mapping[str, _Field] | None = None) -> Route:
+def _route(path: str, answer: Callable[[Mapping[str, Any]], Any], wanted: Mapping[str, _Field] | None = None) -> Route:
     async def endpoint(request: Request) -> Response:
         given = {} if wanted is None else _read(wanted, request.headers, await _body(request))
         return JSONResponse(await run_in_threadpool(answer, {**given, **request.path_params}))

@@ -11,11 +11,10 @@ import sys
 import threading
 from collections.abc import Callable, Mapping
 from threading import Semaphore
-from typing import Any, TypeAlias
+from typing import Any
 
 from mdpdice.errors import MdpDiceError, SolveInterrupted, StateLimitError
 
-Task: TypeAlias = Mapping[str, Any]
 GRACE = 10.0
 """Seconds that a process has to say that its time is up, before it is ended."""
 
@@ -37,7 +36,7 @@ class Work:
     As many tasks are done at once as there are `slots`.
     """
 
-    def __init__(self, module: str, task: Task, slots: Semaphore, finish: Callable[[Any], None]) -> None:
+    def __init__(self, module: str, task: Mapping[str, Any], slots: Semaphore, finish: Callable[[Any], None]) -> None:
         self.key = secrets.token_urlsafe(12)
         self.progress: dict[str, Any] = {"phase": "wait", "done": 0, "total": None}
         self.error: MdpDiceError | None = None
@@ -53,7 +52,7 @@ class Work:
             if self._process is not None:
                 self._process.kill()
 
-    def _run(self, module: str, task: Task, slots: Semaphore, finish: Callable[[Any], None]) -> None:
+    def _run(self, module: str, task: Mapping[str, Any], slots: Semaphore, finish: Callable[[Any], None]) -> None:
         try:
             with slots:
                 said = self._said(module, task)
@@ -70,7 +69,7 @@ class Work:
         finally:
             self.over.set()
 
-    def _said(self, module: str, task: Task) -> dict[str, Any]:
+    def _said(self, module: str, task: Mapping[str, Any]) -> dict[str, Any]:
         """Return what the process says last."""
         path = os.pathsep.join(entry for entry in sys.path if entry)
         options: dict[str, Any] = dict.fromkeys(("stdin", "stdout"), subprocess.PIPE)

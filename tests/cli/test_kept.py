@@ -309,6 +309,10 @@ def test_a_page_is_kept(run, page, answers):
     for more in (("--seat", "hold-at:9"), ("--sense", "min"), ("--prove",)):
         assert page(*more)[1], more
     assert not page("--seat", "hold-at:9")[1]
+    file = answers.with_name("same.html")
+    told = [json.loads(run("export", *RACE, "--to", file, "--json", *more).stdout) for more in ((), ("--no-cache",))]
+    assert [one.pop("proof") for one in told] == ["cached", "this run"]
+    assert told[0] == told[1]
     listed = run("cache", "list").output
     assert listed.count("pig-race goal=15: total, max, a page") == 2
     assert run("cache", "clear").exit_code == 0
@@ -495,3 +499,17 @@ def test_a_saved_policy_can_be_played_whatever_was_kept(run, monkeypatch, tmp_pa
     to = ("--to", tmp_path / "policy.svg", "--kind", "policy", "--x", "turn", "--y", "mine", "--where", "theirs=5")
     for command in (("evaluate", *RACE), ("plot", *RACE, *to)):
         assert run(*command, "--policy", tmp_path / "best.npz").exit_code == 0
+
+
+def test_averages_are_kept(asked, solves, answers):
+    """The second command finds them, with what an action costs once; --prove proves them again."""
+    average = ("advise", "pig-turn", "17", "--repeated", "--objective", "average:0")
+    first, second, proved = asked(*average), asked(*average), asked(*average, "--prove")
+    assert [one.pop("proof") for one in (first, second, proved)] == ["this run", "cached", "this run"]
+    assert first == second
+    assert len(solves) == 1
+    assert [one["value"] for one in (first, proved)] == [pytest.approx(8.141794893727)] * 2
+    assert [action["value"] for action in proved["actions"]] == [action["value"] for action in first["actions"]]
+    asked("advise", "pig-turn", "17", "--repeated", "--objective", "average")
+    assert len(solves) == 2
+    assert len(files(answers)) == 2

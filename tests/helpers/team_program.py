@@ -76,8 +76,6 @@ def work_is_shared():
         marks = team.marks((3, 40))
         team.merge(marks, np.arange(40))
         marks[HERE, 5 + HERE] = True
-        with team.together():
-            pass
         team.merge(marks, np.arange(6, 40))
         assert marks[1, 6]
         assert marks[2, 7]

@@ -9,6 +9,7 @@ from math import inf
 
 import numpy as np
 import pytest
+from helpers.changed_solutions import changed
 from helpers.counter_games import Jar
 from helpers.examples import example
 from helpers.faulty_solvers import REJECTED_AS_ANSWER, REJECTED_BY_CERTIFICATE, Honest, OneWrongAction
@@ -20,8 +21,10 @@ from mdpdice import (
     Discounted,
     Game,
     Network,
+    Solution,
     Status,
     compile_lattice,
+    cross_check,
     d6,
     decide,
     end,
@@ -33,10 +36,22 @@ from mdpdice import (
     roll,
     solve,
 )
+from mdpdice.archives import write_archive
 from mdpdice.certification.average_bounds import bound
-from mdpdice.errors import CycleError, GameError, PluginError, SolveInterrupted, UnsupportedError
+from mdpdice.crosscheck.comparison import compare_policies
+from mdpdice.errors import (
+    CorruptFileError,
+    CycleError,
+    GameError,
+    PluginError,
+    ProblemMismatchError,
+    SolveInterrupted,
+    UnsupportedError,
+)
 from mdpdice.games.pig import PigTurn
 from mdpdice.objectives.staying import Staying
+from mdpdice.solving.files import solution_members
+from mdpdice.solving.problem import prepare
 
 SOLVERS = ("auto", "value-iteration", "policy-iteration", "linear-programming", "exact")
 
@@ -274,7 +289,9 @@ def test_a_chain_counts_its_states():
     assert solve(chain, AverageReward()).value() == pytest.approx(10 / 3)
 
 
-def test_periods_classes_and_ends():
+def several_classes():
+    """Three places to stay in, one in turns, and an end."""
+
     def node(place):
         match place:
             case "start":
@@ -283,7 +300,11 @@ def test_periods_classes_and_ends():
                 return decide({"stay": go("one", reward=1), "try": go("start")})
         return decide({"on": go("two" if place == "other" else "other", reward=3 if place == "two" else 0)})
 
-    game = Game.of(start="start", node=node)
+    return Game.of(start="start", node=node)
+
+
+def test_periods_classes_and_ends():
+    game = several_classes()
     found = solve(game, AverageReward(), solver="exact")
     # Four of six plays are worth 3/2 for ever, and the others have ended.
     assert (found.exact(), found.action()) == (1, "left")
@@ -302,6 +323,22 @@ def test_an_action_is_worth_the_average_less_what_it_costs_once():
             q = found.q(points)
             assert q["hold"] == pytest.approx(float(found.exact() + points - bias[points]))
             assert sign * q[found.action(points)] == max(sign * one for one in q.values()) == sign * found.value()
+
+
+def test_a_player_who_minimises_by_the_model():
+    """The sense of an objective turns the kind of a node, and so is the sign of a bias."""
+    choices, _ = some_model(3)
+    owner = [1] * len(choices)
+    for sense, other in (("max", "min"), ("min", "max")):
+        for solver in ("auto", "exact"):
+            one = solve(network_of(choices, []), AverageReward(sense), solver=solver)
+            two = solve(network_of(choices, [], owner=owner), AverageReward(other), solver=solver)
+            assert one.value() == pytest.approx(two.value(), abs=1e-9)
+            for state in one.states:
+                assert one.q(state) == pytest.approx(two.q(state), abs=1e-8)
+            assert list(map(float, one.details["bias"])) == pytest.approx(
+                list(map(float, two.details["bias"])), abs=1e-8
+            )
 
 
 def test_a_discount_is_not_heeded():
@@ -333,6 +370,145 @@ def test_other_objectives_of_a_game_again_and_again():
     once = solve(PigTurn(cap=20), horizon=10).value()
     assert solve(again, horizon=10).value() > once
     assert again.at(19).start() == 19
+
+
+# --- files, and several solvers -------------------------------------------------------------------
+
+
+def saved(found, model, objective, path, **changes):
+    """The answer of a file, with some of what it holds changed and sealed again."""
+    members = {name: array.copy() for name, array in solution_members(found).items()}
+    for name, change in changes.items():
+        change(members[name])
+    write_archive(path, members)
+    return Solution.load(path, model, objective)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("sense", ["max", "min"])
+def test_a_file_gives_the_same_answer(solver, sense, tmp_path):
+    path = tmp_path / "answer.npz"
+    for model, per in ((repeated(PigTurn(cap=30)), [0]), (several_classes(), None), (PigTurn(cap=30), None)):
+        objective = AverageReward(sense, per)
+        found = solve(model, objective, solver=solver)
+        found.save(path)
+        again = Solution.load(path, model, objective)
+        assert (again.status, again.solver, again.digest) == (Status.CERTIFIED, found.solver, found.digest)
+        assert np.array_equal(again.nodes.values, found.nodes.values)
+        assert (again.nodes.lowers <= found.nodes.uppers).all()
+        assert (found.nodes.lowers <= again.nodes.uppers).all()
+        assert np.array_equal(again.nodes.choice, found.nodes.choice)
+        assert ("bias" in again.details) is ("bias" in found.details)
+        for state in found.states:
+            assert again.q(state) == pytest.approx(found.q(state), abs=1e-9)
+        unproved = Solution.load(path, model, objective, prove=False)
+        assert (unproved.status, unproved.estimate()) == (Status.UNCERTIFIED, found.value())
+
+
+def test_a_file_answers_one_question(tmp_path):
+    game, path = repeated(PigTurn(cap=30)), tmp_path / "answer.npz"
+    solve(game, AverageReward(per=[0])).save(path)
+    for model, objective in (
+        (game, AverageReward()),
+        (game, AverageReward(per=[0, 2])),
+        (game, AverageReward("min", per=[0])),
+        (game, None),
+        (repeated(PigTurn(cap=31)), AverageReward(per=[0])),
+    ):
+        with pytest.raises(ProblemMismatchError):
+            Solution.load(path, model, objective)
+    solve(several_classes(), Discounted(Fraction(1, 2))).save(path)
+    with pytest.raises(ProblemMismatchError):
+        Solution.load(path, several_classes(), AverageReward())
+
+
+def off_by(row, much):
+    def change(array):
+        array[row] += much
+
+    return change
+
+
+def first_options(row, indptr, decides):
+    def change(array):
+        array[row, decides] = indptr[:-1][decides]
+
+    return change
+
+
+@pytest.mark.parametrize("solver", ["auto", "policy-iteration"])
+@pytest.mark.parametrize("sense", ["max", "min"])
+def test_a_changed_file_proves_nothing_wrong(solver, sense, tmp_path):
+    path = tmp_path / "answer.npz"
+    for model, per in ((repeated(PigTurn(cap=30)), [0]), (several_classes(), None)):
+        objective = AverageReward(sense, per)
+        found, right = (solve(model, objective, solver=name) for name in (solver, "exact"))
+        net = found.network
+        for changes in (
+            {"values": off_by(0, 0.01)},
+            {"values": off_by(1, 0.01)},
+            {"values": off_by(2, np.arange(net.n_nodes) % 3 * 0.01)},
+            {"policy": first_options(1, net.indptr, net.decides)},
+            {"policy": lambda array: array[1].fill(-1)},
+            {"policy": lambda array: array[0].fill(-1)},
+            {"values": off_by(0, np.nan)},
+            {"values": off_by(1, np.nan)},
+            {"values": off_by(2, np.inf)},
+        ):
+            try:
+                again = saved(found, model, objective, path, **changes)
+            except CorruptFileError:
+                continue
+            for state in net.states:
+                assert again.lower(state) <= right.exact(state) <= again.upper(state)
+            if again.proved:  # where nothing rests on what was changed
+                assert again.value() == pytest.approx(float(right.exact()), abs=1e-6)
+        with pytest.raises(CorruptFileError, match="shape"):
+            saved(found, model, objective, path, values=lambda array: array.resize(array.size, refcheck=False))
+
+
+def test_several_solvers_agree():
+    for model, per, sense in (
+        (repeated(PigTurn()), [0], "max"),
+        (several_classes(), None, "max"),
+        (several_classes(), None, "min"),
+    ):
+        report = cross_check(model, AverageReward(sense, per), at_least={"independent": 4, "policies": 1, "actions": 1})
+        assert report.ok, report
+        ran = {found.solver: found for found in report.solutions}
+        assert set(ran) == {"exact", "linear-programming", "policy-iteration", "value-iteration"}
+        assert ran["exact"].status is Status.EXACT
+        assert ran["policy-iteration"].value() == pytest.approx(float(ran["exact"].exact()), abs=1e-8)
+
+
+def test_several_solvers_agree_on_random_models():
+    for seed in range(25):
+        report = cross_check(network_of(*some_model(seed)), AverageReward(random.Random(seed).choice(["max", "min"])))
+        assert report.ok, (seed, report)
+
+
+@pytest.mark.parametrize("wrong", REJECTED_BY_CERTIFICATE, ids=lambda one: one.name)
+def test_a_wrong_solver_is_noticed(wrong):
+    found = cross_check(several_classes(), AverageReward(), solvers=["exact", "value-iteration", wrong()])
+    (judged,) = (one for one in found.solutions if one.solver == wrong.name)
+    if judged.proved:  # one action that is wrong by little is found out by asking again
+        assert found.ok
+        assert judged.value() == pytest.approx(1, abs=1e-6)
+    else:
+        assert not found.ok
+
+
+def test_a_policy_worth_less_is_noticed():
+    """A policy is followed by itself, whatever was proved of the answer that it stands in."""
+    problem = prepare(several_classes(), AverageReward())
+    found = solve(several_classes(), AverageReward())
+    net = found.network
+    assert compare_policies(problem, [found]) == (1, [])
+    choice = found.nodes.choice.copy()
+    for state, action, wrong in (("one", "try", 0), ("start", "right", 1)):
+        # There either way is worth 1, but not round and round.
+        choice[net.node_of(state)] = net.edge_of(net.node_of(state), action)
+        assert len(compare_policies(problem, [changed(found, choice=choice)])[1]) == wrong
 
 
 # --- what is proved, and what is refused --------------------------------------------------------

@@ -53,9 +53,10 @@ def test_three_processes_on_two_machines():
     assert (done.returncode, done.stdout) == (0, "fine\n"), done.stderr
 
 
-def test_what_was_found_and_verified_is_kept(tmp_path):
-    command = words(2, str(HELPERS / "team_kept.py"), str(tmp_path))
-    env = os.environ | {"PYTHONPATH": str(HELPERS.parent)}
+@pytest.mark.parametrize(("count", "machines"), [(2, 1), pytest.param(3, 2, marks=pytest.mark.slow)])
+def test_what_was_found_and_verified_is_kept(count, machines, tmp_path):
+    command = words(count, str(HELPERS / "team_kept.py"), str(tmp_path))
+    env = os.environ | {"PYTHONPATH": str(HELPERS.parent), "MPIR_CVAR_NUM_CLIQUES": str(machines)}
     done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=120, env=env)
     assert (done.returncode, done.stdout) == (0, "fine\n"), done.stderr
 

@@ -106,11 +106,11 @@ export function open(scene) {
     review: async () => ({ decisions: [{ turn: 1, seat: 0, words: "hold 6", best_words: "roll", loss: 0.02 }, { turn: 2, seat: 0, words: "roll", best_words: "roll", loss: 0 }], lost: [0.02, 0] }),
     record: async () => "seed 1\nroll\n",
     boxes: async () => scene?.worth ?? null,
-    chart: async () => [
+    chart: async () => scene?.charts ?? [
       { kind: "map", title: "When to hold, over points at risk", names: ["hold", "roll"], at: [10, 5], x: { label: "this turn", values: [...Array(30).keys()] }, y: { label: "own points", values: [...Array(30).keys()] },
         cells: [...Array(30).keys()].map((y) => [...Array(30).keys()].map((x) => (x + y >= 30 ? null : x > 14 + y / 5 ? 0 : 1))) },
       { kind: "table", title: "Roll on up to so many points", columns: ["dice", "points"], rows: [["one", 250], ["two", 200], ["three", 400]], at: 1 },
     ],
-    distribution: async () => ({ totals: [...Array(31).keys()], chances: [...Array(31).keys()].map((x) => Math.exp(-((x - 18) ** 2) / 40) / 11.2), mean: 18 }),
+    distribution: async () => ({ totals: [...Array(31).keys()], chances: [...Array(31).keys()].map((x) => Math.exp(-((x - 18) ** 2) / 40) / 11.2), mean: 18, goals: { "20 points or more": 0.35 }, plays: 4000, error: 0.25 }),
   };
 }

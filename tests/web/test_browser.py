@@ -150,6 +150,15 @@ def test_a_match_against_bob_at_the_server(browser):
             page.click("#play")
             page.wait_for_selector("#match:not([hidden])")
             check(page)
+            page.check("input[value=always]")
+            page.wait_for_selector(".choice .worth", state="attached", timeout=120_000)  # it is solved first
+            page.wait_for_selector("#about:not([hidden])")
+            page.click("#ahead summary")
+            page.wait_for_selector("#ahead figure", timeout=60_000)
+            assert "4,000 drawn plays" in page.locator("#ahead").inner_text()
+            assert "150 points or more" in page.locator("#ahead li").nth(1).inner_text()
+            check(page)
+            page.check("input[value=off]")
             play_on(page, "mouse", seed=4)
             page.wait_for_selector("#end [aria-label=Rounds] tbody tr")
             assert page.locator("#end [aria-label=Rounds] thead th").last.inner_text() == "bob"

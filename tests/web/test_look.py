@@ -193,6 +193,26 @@ def test_every_value_and_loss_is_shown_best_first(browser):
     assert page.locator(".choice .loss").all_inner_texts() == ["best", "loses 0.42", "loses 0.84", "loses 1.26"]
 
 
+def test_how_plays_may_end_is_said_with_the_error_of_drawn_ones(browser):
+    page = advised(scene(browser, RABBITS))
+    page.click("#ahead summary")
+    page.wait_for_selector("#ahead figure")
+    assert "Mean 18, with a standard error of 0.25 (4,000 drawn plays); four in five" in page.inner_text("#ahead")
+    assert page.locator("#ahead li").all_inner_texts() == ["20 points or more: 35 %"]
+
+
+def test_rare_choices_of_a_map_share_a_pattern(browser):
+    side = {"label": "points", "values": list(range(6))}
+    drawn = {"kind": "map", "title": "what is best", "x": side, "y": side, "at": [5, 0]}
+    drawn |= {"names": list("abcdef"), "cells": [[0, 1, 2, 3, 4, 4]] + [[None] * 6] * 5}
+    page = advised(scene(browser, {**RABBITS, "charts": [drawn]}))
+    page.click("#strategy summary")
+    assert page.locator("#strategy li").all_inner_texts() == ["a", "b", "c", "another choice"]
+    assert page.locator("#strategy .said").inner_text() == "Here: points 5, points 0: e."
+    areas = page.eval_on_selector_all("#strategy .chart rect", "all => all.map((one) => one.className.baseVal)")
+    assert areas == ["area-0", "area-1", "area-2", "area-3", "area-3"]
+
+
 def test_a_match_by_keys_alone(browser):
     page = scene(browser, None, 320)
     page.locator("#rounds").fill("2")

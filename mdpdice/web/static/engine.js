@@ -320,7 +320,9 @@ class FileEngine {
     const so = this.play.now.total;
     return totals ? Object.fromEntries(this.data.goals.map((/** @type {any[]} */ [name, least, most]) => {
       const meets = (/** @type {number} */ all) => all >= (least ?? -Infinity) && all <= (most ?? Infinity);
-      return [name, [...totals].reduce((sum, [total, mass]) => sum + (meets(so + total) ? mass : 0), 0)];
+      let sum = 0;
+      totals.forEach((mass, total) => (sum += meets(so + total) ? mass : 0));
+      return [name, sum];
     })) : null;
   }
 

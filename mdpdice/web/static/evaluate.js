@@ -88,15 +88,13 @@ function compileExpression(tree) {
     return (counters) => args[0][Number(index(counters))];
   }
   const parts = args.map(compileExpression);
-  const [first, second, ...rest] = parts;
   const pair = PAIRS[op];
   if (op === "&") return (counters) => parts.every((part) => part(counters));
   if (op === "|") return (counters) => parts.some((part) => part(counters));
-  if (op === "~") return (counters) => !first(counters);
-  if (op === "neg") return (counters) => -first(counters);
+  if (op === "~") return (counters) => !parts[0](counters);
+  if (op === "neg") return (counters) => -parts[0](counters);
   if (!pair) throw new Error(`this page does not know the operation ${op}`);
-  const two = (/** @type {number[]} */ counters) => pair(Number(first(counters)), Number(second(counters)));
-  return rest.length ? (counters) => rest.reduce((so, part) => pair(so, Number(part(counters))), two(counters)) : two;
+  return parts.reduce((left, right) => (counters) => pair(Number(left(counters)), Number(right(counters))));
 }
 
 /** A game with its values. */
