@@ -143,10 +143,11 @@ def _dispatcher(function: Callable[..., Any], name: str, options: dict[str, Any]
 def _begin(loop: str) -> None:
     """Start the second process, or wait while it compiles a loop, and take that from the disk then."""
     Loop.second = Loop.second or _second(loop)
-    while Loop.second and (Loop.theirs == loop or select.select([Loop.second], [], [], 0)[0]):
-        Loop.theirs = Loop.second.readline().decode().strip()
-        if not Loop.theirs:  # it has ended
-            Loop.second, Loop.route = None, ""
+    with contextlib.suppress(ValueError):  # `select` takes a thousand files
+        while Loop.second and (Loop.theirs == loop or select.select([Loop.second], [], [], 0)[0]):
+            Loop.theirs = Loop.second.readline().decode().strip()
+            if not Loop.theirs:  # it has ended
+                Loop.second, Loop.route = None, ""
 
 
 def _second(loop: str) -> IO[bytes] | None:
