@@ -67,11 +67,17 @@ def two(tmp_path, monkeypatch):
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     (tmp_path / "second.py").write_text(SECOND)
 
+    started = []
+
     def start(program, *arguments):
         command = [sys.executable, "-c", program, *arguments]
-        return subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        options = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+        started.append(subprocess.Popen(command, cwd=tmp_path, **options))
+        return started[-1]
 
-    return start
+    yield start
+    for process in started:
+        process.kill()
 
 
 def _gone(process: int) -> bool:
