@@ -104,7 +104,8 @@ def failures() -> Iterator[None]:
         except errors.MdpDiceError as error:
             from mdpdice.cli.catalogue import blame
 
-            raise click.ClickException(f"{error}{'' if error.__cause__ is None else blame(error.__cause__)}") from error
+            place = "" if error.__cause__ is None else blame(error.__cause__)
+            raise click.ClickException(f"{error}{place}") from error
 
 
 def command_words(message: str) -> str:

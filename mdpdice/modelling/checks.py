@@ -113,7 +113,8 @@ def not_an_edge_error(edge: Any) -> GameError:
     elif isinstance(edge, Unavailable):
         msg = "when(cond, edge) stands inside chance, where an edge cannot be left out; give it a third argument"
     elif isinstance(edge, Conditional) and edge.otherwise is None:
-        msg = f"when({edge.cond!r}, edge) inside chance needs a third argument, or counters, and the game has none"
+        msg = f"when({edge.cond!r}, edge) stands inside chance, where an edge cannot be left out (give it a third "
+        msg += "argument), or it needs counters and the game has none"
     elif isinstance(edge, Conditional):
         msg = f"the condition {edge.cond!r} needs counters, and the game has none; it may use its own only"
     elif isinstance(edge, Go | PassTo):
