@@ -93,6 +93,7 @@ nitpick_ignore_regex = [
     ),
     (r"py:.*", r"(concurrent|highspy|matplotlib|os|pandas|pathlib|pd|pulp|random|threading|types|typing|t)\..*"),
     (r"py:class", r"array(\.array)?|mdpdice\.backend\.Solve"),  # array.array, a type variable
+    (r"py:class", r"mdpdice\.numerics\.kernels\..*"),  # what compiled loops take
     (r"py:class", r"[A-Z]\w*"),  # an alias in a signature; pages write mdpdice.Name
     (r"py:.*", r"(ArrayLike|Callable|Fraction|Iterable|Iterator|Mapping|NDArray|Path|Sequence|csr_array)"),
     (r"py:(class|obj)", r"(~?mdpdice\..*\.)?_?[A-Z][A-Za-z]?(_co|_contra)?"),

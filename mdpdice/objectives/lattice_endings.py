@@ -85,6 +85,7 @@ def _guard(guards: list[Expr], known: dict[Hashable, int], condition: Expr) -> i
     """Return the number of a guard, -1 for one that always holds; a new one is added, and to those that are known."""
     if condition.value is True:
         return -1
-    number = known.setdefault(condition.key, len(guards))
-    guards.extend([condition] * (number == len(guards)))
-    return number
+    if condition.key not in known:
+        known[condition.key] = len(guards)
+        guards.append(condition)
+    return known[condition.key]
