@@ -83,7 +83,8 @@ def build_game(name: str, found: Found, pairs: Sequence[str]) -> tuple[Game[Any,
     texts = _split(name, found, known, pairs)
     values = {key: _read(known[key], text) for key, text in texts.items()}
     if lacking := [key for key, parameter in known.items() if parameter.required and key not in values]:
-        raise click.UsageError(f"{name} needs {' and '.join(f'-p {key}=...' for key in lacking)}; {_help(name)}")
+        wanted = " and ".join(f"-p {key}=..." for key in lacking)
+        raise click.UsageError(f"{name} needs {wanted}; {_help(name)}")
     game = _call(name, found, texts, values) if isinstance(found, type) else found
     given = {
         key: _given(parameter, texts[key], values[key]) if key in texts else plain(parameter.default)
