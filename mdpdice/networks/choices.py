@@ -89,7 +89,8 @@ def build(
     payoff, exact_payoffs = split_exact(
         len(kind), {at: as_reward(value, "payoff", {"state": arrays.states[at]}) for at, value in ends.items()}
     )
-    numbers = np.arange(n)
+    numbers, node_state = np.arange(n), np.full(len(kind), -1)
+    node_state[:n] = numbers
     network = Network(
         kind=kind,
         sign=np.ones(len(written["dst"]), dtype=np.int8),
@@ -98,7 +99,7 @@ def build(
         discount=_discount(discount),
         states=arrays.states,
         state_node=numbers,
-        node_state=np.concatenate((numbers, np.full(len(kind) - n, -1))),
+        node_state=node_state,
         exact_payoffs=exact_payoffs,
         warnings=warnings,
         **written,

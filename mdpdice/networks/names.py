@@ -60,9 +60,10 @@ class Names:
     @cached_property
     def nature(self) -> Bools:
         """Where nature picks a distribution (see `mdpdice.uncertain`): decisions of ``"die 1"``, shape (N,)."""
-        found, named = self.decides & (self.node_state < 0), len(self.actions) == self._action_start[-1]
+        found = self.decides & (self.node_state < 0)
         for node in np.flatnonzero(found).tolist():
             # Decisions that an objective made have no state either.
+            named = len(self.actions) == self._action_start[-1]
             found[node] = named and self.actions[self._action_start[node]] == "die 1"
         return found
 

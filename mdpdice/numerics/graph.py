@@ -81,7 +81,8 @@ def cyclic_components(indptr: Ints, dst: Ints, label: Ints, keep: Bools | None =
 
 def is_acyclic(indptr: Ints, dst: Ints, keep: Bools | None = None) -> bool:
     """Whether the graph has no cycle."""
-    return kernels.acyclic(*_graph(indptr, dst, keep))
+    # In a large graph a cycle is often found before a mask of all edges is made.
+    return kernels.acyclic(*_graph(indptr, dst, np.zeros(0, dtype=np.bool_) if keep is None else keep))
 
 
 def find_cycle(indptr: Ints, dst: Ints, keep: Bools | None = None) -> list[int]:

@@ -42,9 +42,9 @@ def propose(network: Network, solver: Solver, run: Run) -> Candidate:
         _refuse_change(network, before, solver.name, error)
         raise
     _refuse_change(network, before, solver.name)
-    # A private copy: nobody may change an answer after it was certified.
+    # A private copy: nobody may change an answer after it was certified.  Those of the library keep none.
     try:
-        value, policy = np.array(candidate.value), np.array(candidate.policy)
+        value, policy = (np.array(each, copy=None if own else True) for each in (candidate.value, candidate.policy))
     except (TypeError, ValueError) as error:
         msg = f"solver {solver.name!r} returned an invalid answer: {error}"
         raise PluginError(msg, name=solver.name, phase="answer") from error

@@ -224,11 +224,12 @@ class Sweeps:
         return self.bounded(value, self.policy.copy(), self.moves([found]))
 
     def bounded(self, value: Floats, policy: Ints, moves: Moves) -> Candidate:
-        """Return the middle between MacQueen's bounds, and the bounds."""
+        """Return the middle between MacQueen's bounds, written into `value`, and the bounds."""
         ahead = self.discount / (1.0 - self.discount)
-        middle = value + 0.5 * ahead * (moves.low + moves.high)
-        error = np.full(len(value), 0.5 * ahead * (moves.high - moves.low) + moves.rounding)
+        value += 0.5 * ahead * (moves.low + moves.high)
+        error = 0.5 * ahead * (moves.high - moves.low) + moves.rounding
+        lower, upper = np.subtract(value, error, out=self.new), value + error
         # The certificate adds what one move rounds, and tries these bounds.
-        error[self.mine] += 16 * ULP * moves.size
-        bounds = {"lower": middle - error, "upper": middle + error}
-        return Candidate(middle, policy, max(1, self.sweeps), bounds)
+        more = error + 16 * ULP * moves.size
+        lower[self.mine], upper[self.mine] = value[self.mine] - more, value[self.mine] + more
+        return Candidate(value, policy, max(1, self.sweeps), {"lower": lower, "upper": upper})

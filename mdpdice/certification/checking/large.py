@@ -6,6 +6,8 @@ verified without a copy of the problem.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -16,6 +18,8 @@ from mdpdice.networks.network import Floats, Ints, Network
 
 AT_ONCE = 1 << 20
 """Bounds that are looked at together."""
+TWO_THREADS_FROM_EDGES = 2_000_000
+"""Edges, of the stages that are looked at together, from which two threads share the nodes."""
 
 
 def verify_large(problem: Network, policy: Ints, bounds: Floats, witness: Witness) -> str:
@@ -49,13 +53,15 @@ def verify_blocks(problem: Network, blocks: Iterable[tuple[Ints, Floats]], witne
     n = problem.n_nodes
     staged = problem.horizon is not None
     left = problem.horizon + 1 if problem.horizon is not None else 1
-    if witness.rank.shape != (2 * n,) or problem.total != 0 or (witness.group >= 0).any():
+    if witness.rank.shape != (2 * n,) or problem.total != 0 or witness.group.max(initial=-1) >= 0:
         return "the witnesses do not fit the problem"
     # What all stages share is made once: they can be a million, of two nodes each.
     nodes = problem.kind, _read(problem.indptr).view(np.uint64), _read(problem.dst).view(np.uint64)
     edges = problem.weight, problem.reward, problem.sign, problem.step, problem.factor
     network = *nodes, *edges, problem.payoff, _read(problem.payoff_room)
-    rank, endless = _read(witness.rank), problem.discount == 1
+    endless = problem.discount == 1
+    # Where a discount ends plays, nobody looks at ranks.
+    rank = _read(witness.rank if endless else witness.rank[:0])
     at_once = 1 + AT_ONCE // (2 * n)
     before = None
     for policy, bounds in blocks:
@@ -68,15 +74,21 @@ def verify_blocks(problem: Network, blocks: Iterable[tuple[Ints, Floats]], witne
             if not np.isfinite(some).all():
                 return "the bounds are not finite"
             ahead = some[0] if before is None else before
-            found = kernels.holds(
-                *network, choices[k : k + at_once], some, ahead, rank, endless and first, staged and first
-            )
+            claims = *network, choices[k : k + at_once], some, ahead, rank, endless and first, staged and first
+            if len(some) * problem.n_edges < TWO_THREADS_FROM_EDGES:
+                found = kernels.holds(*claims, 0, n)
+            else:
+                pieces = [n * piece // 8 for piece in range(9)]
+                with ThreadPoolExecutor(2) as pool:
+                    every = [pool.submit(kernels.holds, *claims, *piece) for piece in pairwise(pieces)]
+                found = next((one.result() for one in every if one.result()), 0)
             if found == kernels.BOUNDS:
                 return "the bounds do not contain what one move ahead is worth"
             if found == kernels.ENDLESS:
                 return "some play of chance alone may never end" if staged else "some play may never end"
-            # Of its own: whoever makes the blocks may use the memory again.
-            before = _read(some[-1].copy())
+            if staged:
+                # Of its own: whoever makes the blocks may use the memory again.
+                before = _read(some[-1].copy())
         left -= len(rows)
     return "the witnesses do not fit the problem" if left else ""
 

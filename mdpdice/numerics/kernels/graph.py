@@ -9,8 +9,8 @@ from mdpdice.compilation import Bools, Ints, Number, brief, inlined
 
 @brief
 def acyclic(indptr: Ints, dst: Ints, keep: Bools) -> bool:
-    """Whether there is no cycle; a search in depth that stops at the first one."""
-    n = len(indptr) - 1
+    """Whether there is no cycle, of the edges in `keep`, or of all if it is empty; a search in depth for the first."""
+    n, masked = len(indptr) - 1, len(keep) > 0
     state = np.zeros(n, dtype=np.uint8)  # 1 on the path, 2 behind it
     # The path, and the edge after the one that it takes.
     path, cursor = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
@@ -23,7 +23,7 @@ def acyclic(indptr: Ints, dst: Ints, keep: Bools) -> bool:
         while depth > 0:
             node = path[depth - 1]
             e, last = cursor[depth - 1], indptr[node + 1]
-            while e < last and (not keep[e] or state[dst[e]] == 2):
+            while e < last and ((masked and not keep[e]) or state[dst[e]] == 2):
                 e += 1
             cursor[depth - 1] = e + 1
             if e == last:

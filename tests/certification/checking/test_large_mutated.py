@@ -157,6 +157,12 @@ def test_compiled_checker_is_right_block_by_block(case: str) -> None:
     assert says(case, apart=True) is CASES[case][1]
 
 
+@pytest.mark.parametrize("case", CASES)
+def test_compiled_checker_is_right_in_two_threads(case: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checking_large, "TWO_THREADS_FROM_EDGES", 0)
+    assert says(case) is CASES[case][1]
+
+
 # Groups are for the checker in numpy alone.
 @pytest.mark.parametrize("case", [case for case in CASES if case != "group"])
 def test_the_checker_in_numpy_says_the_same(case: str) -> None:
@@ -217,7 +223,7 @@ LARGE: dict[str, tuple[str, str, int, str]] = {
     "no ranks": ("endless and first", "False", 0, "endless chance with a horizon"),
     "infinite": ("np.isfinite(some).all()", "True", 0, "infinite bound"),
     "stages left out": ("left -= len(rows)", "left = 0", 0, "no second stage"),
-    "groups": ("(witness.group >= 0).any()", "False", 0, "group"),
+    "groups": ("witness.group.max(initial=-1) >= 0", "False", 0, "group"),
     "bounds ignored": ("found == kernels.BOUNDS", "False", 0, "policy worth less"),
     "endless ignored": ("found == kernels.ENDLESS", "False", 0, "endless chance"),
 }
@@ -226,6 +232,11 @@ BLOCKS: dict[str, tuple[str, str, int, str]] = {
     "no stage before": ("some[0] if before is None else before", "some[0]", 0, "policy of another stage"),
     "first stage before": ("some[-1].copy()", "some[0].copy()", 0, "stages of chance"),
     "cut off again": ("staged and first", "staged", 0, "worth of nothing"),
+}
+
+THREADS: dict[str, tuple[str, str, int, str]] = {
+    "last piece left out": ("range(9)", "range(8)", 0, "third from above"),
+    "all pieces ignored": ("next((one.result() for one in every if one.result()), 0)", "0", 0, "policy worth less"),
 }
 
 
@@ -252,3 +263,11 @@ def test_mutated_caller_fails_its_case_block_by_block(name: str) -> None:
     text, replacement, at, case = BLOCKS[name]
     with np.errstate(all="ignore"):
         assert says(case, mutated(checking_large, text, replacement, at), apart=True) is not CASES[case][1]
+
+
+@pytest.mark.parametrize("name", THREADS)
+def test_mutated_caller_fails_its_case_in_two_threads(name: str) -> None:
+    text, replacement, at, case = THREADS[name]
+    mutant = mutated(checking_large, text, replacement, at)
+    mutant.__dict__["TWO_THREADS_FROM_EDGES"] = 0
+    assert says(case, mutant) is not CASES[case][1]

@@ -19,6 +19,8 @@ NORMAL = 2.0**-1022
 END, MAX, CHANCE = int(Kind.END), int(Kind.MAX), int(Kind.CHANCE)
 
 BOUNDS, ENDLESS = 1, 2
+AHEAD = 64
+"""Nodes whose successors are read ahead, all together: to wait for one after the other takes twice as long or more."""
 
 
 @nested
@@ -27,17 +29,29 @@ def tiny(whole):
     return NORMAL * (whole + 1.0) if whole > 0.0 else 0.0
 
 
+@nested
+def finite(here, dst, first, last, other):
+    """Whether what some edges lead to has finite bounds, which are at hand from then on."""
+    nothing = 0.0
+    for e in range(first, last):
+        # 0 times infinity is NaN.
+        nothing += 0.0 * here[dst[e]]
+        nothing += 0.0 * here[other + dst[e]]
+    return nothing == 0.0
+
+
 @njit
 def holds(
     kind, indptr, dst, weight, reward, sign, step, discount, payoff, room, policies, rows, before, rank, ranked,
-    cut,
+    cut, begin, end,
 ):  # fmt: skip
     """Whether ``-here[:N] <= V_s <= V* <= here[N:]`` was shown of all `rows`: 0, `BOUNDS`, or `ENDLESS` for the ranks.
 
-    `room` is how far payoffs may be off, and `ranked` whether ranks have to fall, which they must where there is
-    no discount.  With a horizon there is a row for each stage, decisions look at the bounds `before`, of one decision
-    less, and where none is left (`cut`) they end plays with 0; without one `before` is the only row.  With a horizon
-    only chance needs ranks, which is the same at every stage: the one without decisions.
+    That is, for the nodes from `begin` to `end`.  `room` is how far payoffs may be off, and `ranked` whether ranks have
+    to fall, which they must where there is no discount.  With a horizon there is a row for each stage, decisions look
+    at the bounds `before`, of one decision less, and where none is left (`cut`) they end plays with 0; without one
+    `before` is the only row.  With a horizon only chance needs ranks, which is the same at every stage: the one without
+    decisions.
     """
     n = len(kind)
     one = np.uint64(1)
@@ -46,8 +60,10 @@ def holds(
         policy, here = policies[k], rows[k]
         if k > 0:
             before, ranked, cut = rows[k - 1], False, False
-        for i in range(n):
+        for i in range(begin, end):
             node = np.uint64(i)
+            if (i - begin) % AHEAD == 0 and not finite(here, dst, indptr[node], indptr[min(i + AHEAD, end)], other):
+                return BOUNDS
             first, last = indptr[node], indptr[node + one]
             decides = kind[node] != END and kind[node] != CHANCE
             if kind[node] == END or (cut and decides):
@@ -87,13 +103,13 @@ def holds(
                     view = 1.0 if side == 1 else -1.0
                     here_at, there_at = (other, np.uint64(0)) if side == 1 else (np.uint64(0), other)
                     bound = here[here_at + node]
-                    begin, end = first, last
+                    some, rest = first, last
                     if (kind[node] == MAX) == (side == 0):
                         if not np.int64(first) <= policy[node] < np.int64(last):
                             return BOUNDS
-                        begin = np.uint64(policy[node])
-                        end = begin + one
-                    for e in range(begin, end):
+                        some = np.uint64(policy[node])
+                        rest = some + one
+                    for e in range(some, rest):
                         to = (here_at if sign[e] > 0 else there_at) + dst[e]
                         gain = view * reward[e]
                         factor = discount if step[e] else 1.0
