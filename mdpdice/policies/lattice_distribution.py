@@ -47,15 +47,16 @@ class _Histograms(NamedTuple):
 
 
 class _Moves(NamedTuple):
-    """Moves between the places of two layers, or from one to the end: places, reward and probability."""
+    """Moves between the places of two layers, or from one to the end, which is -1: places, reward and probability."""
 
     begin: Ints
     finish: Ints
     paid: Ints
     chance: Floats
 
-    def take(self, some: Any) -> _Moves:
-        return _Moves(self.begin[some], self.finish[some], self.paid[some], self.chance[some])
+
+_STAY = _Moves(np.zeros(1, dtype=np.int64), np.full(1, -1), np.zeros(1, dtype=np.int64), np.ones(1))
+"""What has ended stays there."""
 
 
 def lattice_outcomes(table: GridValues) -> Outcomes:
@@ -80,71 +81,58 @@ class _Spread:
         self.unit = unit
         self.layers = layers = table.layers
         self.size = layers.lattice.size
-        self.place = np.full(len(layers.program.entries) * self.size, -1, dtype=np.int32)
-        # Moves that wait for the layer that they lead to, with the layer that they come from.
-        self.waiting: dict[int, list[tuple[int, _Moves]]] = {}
-        self.found: dict[int, _Histograms] = {}
+        # Number of the histogram of every place; the last one is the end.
+        self.place = np.full(len(layers.program.entries) * self.size + 1, -1, dtype=np.int32)
+        self.place[-1] = 0
+        # Moves that wait for the layer that they lead to, with what they begin with.
+        self.waiting: dict[int, list[tuple[_Histograms, _Moves]]] = {}
         self.ended = _Histograms(np.zeros(1, dtype=np.int64), np.zeros(2, dtype=np.int64), np.zeros(0))
         self.lost = 0.0
         kind, entry = layers.program.kind, layers.program.entry
         self.exits = int(((kind == Kind.END) | ((kind == TERM) & (entry >= 0))).sum())
 
     def run(self) -> Outcomes:
-        first, *others = (layer.number for layer in self.layers.layers)
         sure = _Histograms(np.zeros(1, dtype=np.int64), np.arange(2), np.ones(1))
-        self._leave(first, np.array([self.layers.lattice.start_point]), sure)
-        for number in others:
-            if number in self.waiting:
-                self._leave(number, *self._arrive(number))
+        self._leave(np.array([self.layers.lattice.start_point]), sure)
+        for layer in self.layers.layers[1:]:
+            if layer.number in self.waiting:
+                self._leave(*self._arrive(self.waiting.pop(layer.number)))
         there = np.flatnonzero(self.ended.mass)
         totals = (there + self.ended.lowest[0]).astype(np.float64) / self.unit
         return Outcomes(totals, self.ended.mass[there], self.lost)
 
-    def _arrive(self, number: int) -> tuple[Ints, _Histograms]:
+    def _arrive(self, into: list[tuple[_Histograms, _Moves]]) -> tuple[Ints, _Histograms]:
         """Entries and points of a layer that plays come to, and their histograms."""
-        waiting = self.waiting.pop(number)
-        places = np.unique(np.concatenate([moves.finish for _, moves in waiting]))
+        for _, moves in into:
+            self.place[moves.finish] = 0
+        places = np.flatnonzero(self.place[:-1] >= 0)
         self.place[places] = np.arange(len(places))
-        into = [
-            (self.found[before], moves._replace(finish=self.place[moves.finish].astype(np.int64)))
-            for before, moves in waiting
-        ]
         histograms = self._sum(into, len(places))
-        # Nothing waits any more for layers whose moves have all arrived.
-        needed = {before for some in self.waiting.values() for before, _ in some}
-        for before in [before for before in self.found if before not in needed]:
-            del self.found[before]
+        self.place[places] = -1
         return places, histograms
 
-    def _sum(self, into: list[tuple[_Histograms, _Moves]], count: int, more: _Histograms | None = None) -> _Histograms:
-        """Add what moves bring to each of the places to what is there already."""
+    def _sum(self, into: list[tuple[_Histograms, _Moves]], count: int) -> _Histograms:
+        """Add what moves bring to each of the places."""
         kernels = self.kernels
         lowest, highest = np.full(count, np.iinfo(np.int64).max), np.full(count, np.iinfo(np.int64).min)
-        if more is not None and len(more.mass):
-            lowest[:], highest[:] = more.lowest, more.lowest + np.diff(more.start) - 1
         for old, moves in into:
-            kernels.limits(*moves[:3], *old[:2], lowest, highest)
+            kernels.limits(*moves[:3], self.place, *old[:2], lowest, highest)
         length = np.where(highest < lowest, 0, highest - lowest + 1)
         lowest[length == 0] = 0
         start = np.concatenate(([0], np.cumsum(length)))
         mass = np.zeros(int(start[-1]))
-        if more is not None and len(more.mass):
-            at = int(more.lowest[0] - lowest[0])
-            mass[at : at + len(more.mass)] = more.mass
-        for old, moves in into:
-            parts = threads() if count > 1 else 1
 
-            whole = (*moves, *old, lowest, start, mass)
+        def add(some: tuple[int, int]) -> None:
+            for old, moves in into:
+                kernels.add(*moves, self.place, *old, lowest, start, mass, *some)
 
-            def add(part: int, whole: tuple[Any, ...] = whole, parts: int = parts) -> None:
-                kernels.add(*whole, part, parts)
-
-            list(in_parallel(self.pool, add, range(parts)))
+        cuts = np.searchsorted(start, np.linspace(0, len(mass), threads() + 1)).tolist()
+        list(in_parallel(self.pool, add, [*pairwise(cuts)]))
         kept, lost = kernels.trim(lowest, start, mass, LEAST)
         self.lost += float(lost)
         return _Histograms(lowest, kept, mass[: kept[-1]].copy())
 
-    def _leave(self, number: int, places: Ints, histograms: _Histograms) -> None:
+    def _leave(self, places: Ints, histograms: _Histograms) -> None:
         """Find out where plays go from the places of a layer, and let those end that do."""
         entry, point = np.divmod(places, self.size)
         cuts = np.searchsorted(entry, np.arange(len(self.layers.program.entries) + 1))
@@ -153,18 +141,14 @@ class _Spread:
             for k, (begin, finish) in enumerate(pairwise(cuts.tolist()))
             for first in range(begin, finish, PIECE)
         ]
-        parts = list(in_parallel(self.pool, self._piece, jobs))
-        whole = _Moves(*map(np.concatenate, zip(*parts, strict=True)))
-        if (ends := whole.finish < 0).any():
-            last = whole._replace(finish=np.zeros_like(whole.finish)).take(ends)
-            self.ended = self._sum([(histograms, last)], 1, self.ended)
-        whole = whole.take(~ends)
-        layer = self.layers.ranks.layer[whole.finish % self.size]
-        for to in np.unique(layer).tolist():
-            self.waiting.setdefault(to, []).append((number, whole.take(layer == to)))
-            self.found[number] = histograms
+        for part in in_parallel(self.pool, self._piece, jobs):
+            for to, moves in part:
+                self.waiting.setdefault(to, []).append((histograms, moves))
+        if ends := self.waiting.pop(-1, None):
+            self.ended = self._sum([(self.ended, _STAY), *ends], 1)
 
-    def _piece(self, job: tuple[int, int, Ints]) -> _Moves:
+    def _piece(self, job: tuple[int, int, Ints]) -> list[tuple[int, _Moves]]:
+        """Find the moves from some points, by the layer that they lead to; -1 for the end."""
         kernels = self.kernels
         k, first, points = job
         program = self.layers.program
@@ -175,8 +159,10 @@ class _Spread:
         arguments = kernel_arguments(program, tables, self.stored)
         numbers = self.size, float(self.unit), int(program.entry_row[k])
         count = kernels.moves(*arguments, *numbers, *np.zeros((2, program.n_rows, kernels.WIDTH)), *found)
-        begin += first
-        return found.take(slice(count))
+        begin[:count] += first
+        to = np.where(finish[:count] < 0, -1, self.layers.ranks.layer[finish[:count] % self.size])
+        layers = np.flatnonzero(np.bincount(to + 1)) - 1
+        return [(layer, _Moves(*(part[:count][to == layer] for part in found))) for layer in layers.tolist()]
 
 
 def _check(table: GridValues) -> None:

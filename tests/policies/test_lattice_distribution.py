@@ -23,6 +23,7 @@ from mdpdice import (
     outcomes,
     roll,
     solve,
+    uniform,
     when,
 )
 from mdpdice.errors import GameError, UnknownStateError, UnsupportedError
@@ -87,6 +88,34 @@ def test_what_is_left_out_is_told(monkeypatch):
     found = lattice_outcomes(solution.table)
     assert found.missing > 1e-3
     assert found.missing + found.chances.sum() == pytest.approx(1.0, abs=1e-13)
+
+
+@attrs.frozen
+class Ties(Game[int, int]):
+    """Options with the same mean and different spreads, after some that are worth less."""
+
+    options: int
+    best: int
+    left = Counter(range(2))
+
+    def start(self):
+        return 0
+
+    def node(self, _):
+        def option(k):
+            mean = 10 if k >= self.best else 9
+            # Halves, so that equal means are equal in floats too.
+            return roll(uniform([-1, 1]), lambda side: go(0, self.left.add(1), reward=mean + (k + 1) * side))
+
+        return when(self.left == 1, end(), decide([(k, option(k)) for k in range(self.options)]))
+
+
+@pytest.mark.parametrize(("options", "best"), [(n, k) for n in range(1, 10) for k in range(n)])
+def test_of_the_best_options_the_first_is_taken(options, best):
+    solution = solve(compile_lattice(Ties(options, best), merge=False))
+    found = outcomes(solution.lattice, solution)
+    assert found.totals.tolist() == [9.0 - best, 11.0 + best]
+    assert found.chances.tolist() == [0.5, 0.5]
 
 
 class Paid(Game[int, str]):

@@ -9,10 +9,34 @@ from __future__ import annotations
 
 import numpy as np
 
-from mdpdice.compilation import Floats, Ints, Number, njit
+from mdpdice.compilation import Floats, Ints, Number, nested, njit
 from mdpdice.numerics.kernels.lattice import CHANCE, END, TERM, WIDTH, Columns, Rows, rows_at
 
 __all__ = ["WIDTH", "add", "limits", "moves", "trim"]
+
+
+@nested
+def _some(mass, r):
+    found = False
+    for j in range(WIDTH):
+        found |= mass[r, j] != 0.0
+    return found
+
+
+@nested
+def _share(mass, r, to, chance):
+    for j in range(WIDTH):
+        mass[to, j] += chance * mass[r, j]
+
+
+@nested
+def _first_of_four(choice, table, r, one, two, three, four):
+    for j in range(WIDTH):
+        best = table[r, j]
+        at = four if table[four, j] == best else choice[j]
+        at = three if table[three, j] == best else at
+        at = two if table[two, j] == best else at
+        choice[j] = one if table[one, j] == best else at
 
 
 @njit
@@ -29,6 +53,7 @@ def moves(
     kind, indptr, arg, weight, source, entry, update, reward, _, guard, _, _, _ = rows
     points, targets, guards, _, rewards = columns
     length, count = len(points), 0
+    choice = np.empty(WIDTH, dtype=np.int64)
     for first in range(0, length, WIDTH):
         last = min(first + WIDTH, length)
         width = last - first
@@ -36,15 +61,12 @@ def moves(
         for j in range(width):
             mass[first_row, j] = 1.0
         for r in range(first_row, -1, -1):
-            most = 0.0
-            for j in range(width):
-                most = max(most, mass[r, j])
-            if most == 0.0:
+            if not _some(mass, r):
                 continue
+            start, end = indptr[r], indptr[r + 1]
             if kind[r] == CHANCE:
-                for e in range(indptr[r], indptr[r + 1]):
-                    for j in range(width):
-                        mass[arg[e], j] += weight[e] * mass[r, j]
+                for e in range(start, end):
+                    _share(mass, r, arg[e], weight[e])
             elif kind[r] == END or (kind[r] == TERM and entry[r] >= 0):
                 for j in range(width):
                     if mass[r, j] == 0.0 or (guard[r] >= 0 and not guards[guard[r], first + j]):
@@ -63,43 +85,46 @@ def moves(
                     if guard[r] < 0 or guards[guard[r], first + j]:
                         mass[source[r], j] += mass[r, j]
             else:
+                choice[:] = arg[end - 1]
+                # The first of the best ones, as everywhere: it is found last.
+                for e in range(end - 4, start - 4, -4):
+                    one, two, three = arg[max(e, start)], arg[max(e + 1, start)], arg[max(e + 2, start)]
+                    _first_of_four(choice, table, r, one, two, three, arg[e + 3])
                 for j in range(width):
-                    if mass[r, j] == 0.0:
-                        continue
-                    at = indptr[r]
-                    # The first of the best ones, as everywhere.
-                    while table[arg[at], j] != table[r, j] and at + 1 < indptr[r + 1]:
-                        at += 1
-                    mass[arg[at], j] += mass[r, j]
+                    mass[choice[j], j] += mass[r, j]
             for j in range(width):
                 mass[r, j] = 0.0
     return count
 
 
 @njit
-def limits(begin: Ints, into: Ints, paid: Ints, lowest: Ints, start: Ints, new_lowest: Ints, new_highest: Ints) -> None:
-    """Widen the ranges of totals of new histograms to what moves from old ones bring."""
+def limits(
+    begin: Ints, finish: Ints, paid: Ints, place: Ints, lowest: Ints, start: Ints, new_lowest: Ints, new_highest: Ints
+) -> None:
+    """Widen the ranges of totals of new histograms, whose numbers are in `place`, to what moves from old ones bring."""
     for t in range(len(begin)):
-        s, d = begin[t], into[t]
-        low = lowest[s] + paid[t]
-        new_lowest[d] = min(new_lowest[d], low)
-        new_highest[d] = max(new_highest[d], low + start[s + 1] - start[s] - 1)
+        s, d = begin[t], place[finish[t]]
+        low, length = lowest[s] + paid[t], start[s + 1] - start[s]
+        if length > 0:
+            new_lowest[d] = min(new_lowest[d], low)
+            new_highest[d] = max(new_highest[d], low + length - 1)
 
 
 @njit
 def add(
-    begin: Ints, into: Ints, paid: Ints, chance: Floats, lowest: Ints, start: Ints, mass: Floats,
-    new_lowest: Ints, new_start: Ints, new_mass: Floats, part: int, parts: int,
+    begin: Ints, finish: Ints, paid: Ints, chance: Floats, place: Ints, lowest: Ints, start: Ints, mass: Floats,
+    new_lowest: Ints, new_start: Ints, new_mass: Floats, first: int, last: int,
 ) -> None:  # fmt: skip
-    """Add what moves bring to those new histograms whose number has the remainder `part` by `parts`."""
+    """Add what moves bring to the new histograms `first` to `last` - 1."""
     for t in range(len(begin)):
-        s, d = begin[t], into[t]
-        if d % parts != part:
-            continue
-        here, p = start[s], chance[t]
-        there = new_start[d] + lowest[s] + paid[t] - new_lowest[d]
-        for j in range(start[s + 1] - here):
-            new_mass[there + j] += p * mass[here + j]
+        s, d, p = begin[t], place[finish[t]], chance[t]
+        if first <= d < last:
+            length = start[s + 1] - start[s]
+            at = new_start[d] + lowest[s] + paid[t] - new_lowest[d]
+            # Indices into views are not negative, and so the loop is vectorised.
+            here, there = mass[start[s] : start[s] + length], new_mass[at : at + length]
+            for j in range(length):
+                there[j] += p * here[j]
 
 
 @njit
