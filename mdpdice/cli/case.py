@@ -167,8 +167,8 @@ class Case(NamedTuple):
         if question is not None:
             kept.keep(question, lambda path: write_kept(solution, path, self.game, question))
 
-    def tables(self, make: Callable[[], dict[str, Any]], **more: Any) -> dict[str, Any]:
-        """Return what `make` makes of a solution, with its ``tables``; kept under the question `more`."""
+    def findings(self, make: Callable[[], dict[str, Any]], **more: Any) -> dict[str, Any]:
+        """Return what `make` makes of a solution, which may have ``tables``; kept under the question `more`."""
         import attrs
 
         from mdpdice.solving import kept
@@ -177,11 +177,12 @@ class Case(NamedTuple):
         question = None if self.prove else self.question(**more)
         found = None if question is None else kept.find(question, lambda path: read_tables(path, question))
         if found is not None:
-            return {**found, "proof": "cached", "tables": [mdpdice.Table(**one) for one in found["tables"]]}
+            tables = {"tables": [mdpdice.Table(**one) for one in found["tables"]]} if "tables" in found else {}
+            return {**found, "proof": "cached", **tables}
         found = make()
         if question is not None and found["value"] is not None:
-            told = {**found, "tables": [attrs.asdict(one) for one in found["tables"]]}
-            kept.keep(question, lambda path: write_tables(told, path, question))
+            tables = {"tables": [attrs.asdict(one) for one in found["tables"]]} if "tables" in found else {}
+            kept.keep(question, lambda path: write_tables({**found, **tables}, path, question))
         return found
 
     def question(self, **more: Any) -> dict[str, Any] | None:

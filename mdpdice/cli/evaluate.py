@@ -35,14 +35,13 @@ def evaluate(case: Case, chosen: str, against: str | None, solver: str) -> Answe
     if any(Path(name).is_file() for name in names):  # which may hold something else the next time
         told = _told(case, names, solver)
     else:
-        told = case.tables(lambda: _told(case, names, solver), evaluated=names, solver=solver)
-    del told["tables"]
+        told = case.findings(lambda: _told(case, names, solver), evaluated=names, solver=solver)
     data = {**case.data(), "policy": chosen, "against": against, **told}
     return Answer(data, _lines(case, data), data["value"] is not None)
 
 
 def _told(case: Case, names: list[str], solver: str) -> dict[str, Any]:
-    """Return what policies are worth and how totals spread, as JSON data; it has no tables."""
+    """Return what policies are worth and how totals spread, as JSON data."""
     began, spread, known, notes = time.perf_counter(), None, None, case.notes()
     if len(names) == 1 and case.horizon is None and case.objective is None:
         known = case.look.policy_value(names[0], case.progress)
@@ -60,7 +59,7 @@ def _told(case: Case, names: list[str], solver: str) -> dict[str, Any]:
             spread = _outcomes(case, model, policies, told["estimate"])
         else:
             notes.append("totals of a discounted game have no table of outcomes")
-    return {**told, "seconds": time.perf_counter() - began, "outcomes": spread, "notes": notes, "tables": []}
+    return {**told, "seconds": time.perf_counter() - began, "outcomes": spread, "notes": notes}
 
 
 def _outcomes(

@@ -92,10 +92,10 @@ def _page(name: str, path: str, *, seats: tuple[str, ...], **asked: Any) -> Answ
 
             solution = case.answer()
             text, page = page_text(solution, seats, given)
-            return {**value_data(solution), "tables": [], "text": text, "page": attrs.asdict(page)}
+            return {**value_data(solution), "text": text, "page": attrs.asdict(page)}
 
         try:
-            found = case.tables(made, page=given, seats=list(seats))
+            found = case.findings(made, page=given, seats=list(seats))
         except StateLimitError as error:
             msg = f"{error.message}; 'mdpdice serve' plays it in the browser, with a player who looks ahead"
             raise click.ClickException(msg) from error

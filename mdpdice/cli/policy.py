@@ -76,7 +76,7 @@ def policy(case: Case, **options: Any) -> Answer:
 
     question = {key: getattr(asked, key) for key in ("table", "rows", "cols", "where", "as_csv", "solver")}
     try:
-        data = told() if asked.save else case.tables(told, **question)
+        data = told() if asked.save else case.findings(told, **question)
     except StateLimitError as error:
         if names := ", ".join(one.name for one in _of_rules(case)):
             error.message += f"; without a solution there are the tables: {names}"
