@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import enum
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 Floats: TypeAlias = NDArray[np.float64]
 Ints: TypeAlias = NDArray[np.int64]
 Bools: TypeAlias = NDArray[np.bool_]
+T = TypeVar("T")
 Matrix: TypeAlias = "csr_array[Any, tuple[int, int]]"
 
 ULP = 2.0**-52
@@ -38,11 +39,24 @@ COMPILE_FROM_EDGES = 20_000
 """Edges from which a network is made and checked in compiled loops instead of whole arrays, once numba is loaded."""
 IMPORT_NUMBA_FROM_EDGES = 1_000_000
 """Edges from which numba is imported for these loops, which takes about a second."""
+TWO_THREADS_FROM_EDGES = 2_000_000
+"""Edges from which two threads share these loops."""
 
 
 def compiled(edges: int) -> bool:
     """Return whether to go through this many edges in a compiled loop (`mdpdice.networks.kernels`)."""
     return edges >= (COMPILE_FROM_EDGES if "numba" in sys.modules else IMPORT_NUMBA_FROM_EDGES)
+
+
+def in_pieces(loop: Callable[[int, int], T], count: int, edges: int) -> list[T]:
+    """Call a compiled loop for pieces of `count` nodes, from one to another, which two threads share if it pays."""
+    if edges < TWO_THREADS_FROM_EDGES:
+        return [loop(0, count)]
+    from concurrent.futures import ThreadPoolExecutor
+
+    cuts = [count * piece // 8 for piece in range(9)]
+    with ThreadPoolExecutor(2) as pool:
+        return list(pool.map(loop, cuts[:-1], cuts[1:]))
 
 
 def read_only(values: Any, dtype: Any = None) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from mdpdice import errors
 from mdpdice.modelling.nearest import SMALLEST, nearest
 from mdpdice.modelling.ranges import discount_error, horizon_error
 from mdpdice.networks import kernels
-from mdpdice.networks.arrays import Floats, Ints, Kind, compiled
+from mdpdice.networks.arrays import Floats, Ints, Kind, compiled, in_pieces
 
 if TYPE_CHECKING:
     from mdpdice.networks.network import Network
@@ -43,8 +44,9 @@ def _beyond_doubt(net: Network) -> bool:
     if not fits or not compiled(e) or net.state_node.shape != (len(net.states),):
         return False
     names = ("kind", "indptr", "dst", "weight", "reward", "sign", "payoff", "state_node", "node_state")
-    count = kernels.decided_edges(*(getattr(net, name) for name in names))
-    return bool(count == len(net.actions))
+    loop = partial(kernels.decided_edges, *(getattr(net, name) for name in names))
+    found = in_pieces(loop, n, e)
+    return min(found) >= 0 and sum(found) == len(net.actions)
 
 
 def _check_shapes(net: Network, wrong: list[str]) -> None:

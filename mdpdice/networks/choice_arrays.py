@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from mdpdice.networks.arrays import compiled, read_only_floats, read_only_ints
+from mdpdice.networks.arrays import compiled, in_pieces, read_only_floats, read_only_ints
 
 
 @attrs.frozen
@@ -118,14 +119,20 @@ def _write_large(
     ended = np.zeros(n, dtype=bool)
     ended[list(ends)] = True
     pointers = read_only_ints(arrays.choice_ptr), read_only_ints(arrays.branch_ptr)
-    n_decision, n_chance, n_edges = kernels.count_choices(*pointers, ended)
-    indptr, dst = np.empty(n + n_chance + 1, dtype=np.int64), np.empty(n_edges, dtype=np.int64)
+    starts, n_decision, nodes, drawn = {}, 0, n, 0
+    for state, *more in in_pieces(partial(kernels.count_choices, *pointers, ended), n, len(weight)):
+        starts[state] = n_decision, nodes, drawn
+        n_decision, nodes, drawn = n_decision + more[0], nodes + more[1], drawn + more[2]
+    n_edges = n_decision + drawn
+    indptr, dst = np.empty(nodes + 1, dtype=np.int64), np.empty(n_edges, dtype=np.int64)
     weights, reward_array = np.empty(n_edges), np.zeros(n_edges)
     step, action = np.empty(n_edges, dtype=bool), np.empty(n_decision, dtype=np.int64)
-    kernels.write_choices(
-        *pointers, read_only_ints(arrays.target), read_only_floats(weight), read_only_floats(rewards),
-        per_branch, ended, indptr, dst, weights, reward_array, step, action, arrays.actions is not None,
+    write = partial(
+        kernels.write_choices, *pointers, read_only_ints(arrays.target), read_only_floats(weight),
+        read_only_floats(rewards), per_branch, ended, indptr, dst, weights, reward_array, step, action,
+        arrays.actions is not None,
     )  # fmt: skip
+    in_pieces(lambda first, last: write(first, last, *starts[first]), n, len(weight))
     return {
         "indptr": indptr,
         "dst": dst,

@@ -25,21 +25,21 @@ REST = (1 << 32) - 1
 @njit
 def decided_edges(
     kind: Kinds, indptr: Ints, dst: Ints, weight: Floats, reward: Floats, sign: Ints, payoff: Floats,
-    state_node: Ints, node_state: Ints,
+    state_node: Ints, node_state: Ints, begin: int, end: int,
 ) -> int:  # fmt: skip
-    """Count the edges of decisions; -1 if there is any doubt that `mdpdice.networks.checks` accepts them.
+    """Count the edges of decisions from node `begin` to `end`; -1 if it is in doubt that `checks` accepts them.
 
     The arrays have the right lengths.
     """
     n, m = len(kind), len(dst)
     one = np.uint64(1)
-    good = indptr[0] == 0 and indptr[n] == m
-    for i in range(n):
+    good = indptr[0] == 0 and indptr[n] == m and indptr[begin] >= 0 and indptr[end] <= m
+    for i in range(begin, end):
         good &= indptr[i] <= indptr[i + 1]
     if not good:
         return -1
     count: Number = 0
-    for i in range(n):
+    for i in range(begin, end):
         node = np.uint64(i)
         first, last = np.uint64(indptr[node]), np.uint64(indptr[node + one])
         chance = kind[node] == CHANCE
@@ -60,8 +60,9 @@ def decided_edges(
             good &= abs(total - 1.0) <= ROUNDING * width
         elif width > 0:
             count += width
-    for node in state_node:
-        good &= 0 <= node < n
+    if begin == 0:
+        for node in state_node:
+            good &= 0 <= node < n
     return count if good else -1
 
 
@@ -71,8 +72,10 @@ def waits_twice(indptr: Ints, dst: Ints, step: Bools) -> Number:
     n = len(indptr) - 1
     waits = np.zeros(n, dtype=np.bool_)
     for i in range(n):
+        some: Number = False
         for e in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
-            waits[i] |= not step[e]
+            some |= not step[e]
+        waits[i] = some
     twice: Number = False
     for i in range(n):
         if waits[i]:
@@ -128,10 +131,10 @@ def rows_are_plain(
 
 
 @njit
-def count_choices(choice_ptr: Ints, branch_ptr: Ints, ended: Bools) -> tuple[int, int, int]:
-    """How many edges of decisions, chance nodes and edges in all the choices make; see `write_choices`."""
+def count_choices(choice_ptr: Ints, branch_ptr: Ints, ended: Bools, begin: int, end: int) -> tuple[int, int, int, int]:
+    """Return `begin`, and how many edges of decisions, chance nodes and edges of these the choices of states make."""
     decided, chances, edges = 0, 0, 0
-    for state in range(len(ended)):
+    for state in range(begin, end):
         if ended[state]:
             continue
         decided += choice_ptr[state + 1] - choice_ptr[state]
@@ -140,24 +143,25 @@ def count_choices(choice_ptr: Ints, branch_ptr: Ints, ended: Bools) -> tuple[int
             if width > 1:
                 chances += 1
                 edges += width
-    return decided, chances, decided + edges
+    return begin, decided, chances, edges
 
 
 @njit
 def write_choices(
     choice_ptr: Ints, branch_ptr: Ints, target: Ints, weight: Floats, reward: Floats, per_branch: bool,
     ended: Bools, indptr: Ints, dst: Ints, weights: Floats, rewards: Floats, step: Bools, action: Ints,
-    named: bool,
+    named: bool, begin: int, end: int, edge: int, node: int, drawn: int,
 ) -> None:  # fmt: skip
     """Write the edges of a network: those of decisions, and then those of chance nodes, which follow the states.
+
+    That is, of the states from `begin` to `end`: their first edge is `edge` and their first chance node is `node`, and
+    chance nodes have `drawn` edges before.
 
     Choices with one branch lead straight to their target; states that are `ended` have none.  `rewards` are 0 before,
     and `action` becomes the number of every choice, within its state unless it is `named`.
     """
-    n = len(ended)
-    edge, node = 0, n
-    out: Number = len(action)
-    for state in range(n):
+    out: Number = len(action) + drawn
+    for state in range(begin, end):
         indptr[state] = edge
         if ended[state]:
             continue

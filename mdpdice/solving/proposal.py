@@ -44,7 +44,8 @@ def propose(network: Network, solver: Solver, run: Run) -> Candidate:
     _refuse_change(network, before, solver.name)
     # A private copy: nobody may change an answer after it was certified.  Those of the library keep none.
     try:
-        value, policy = (np.array(each, copy=None if own else True) for each in (candidate.value, candidate.policy))
+        copy = None if own else True
+        value, policy = np.array(candidate.value, copy=copy), np.array(candidate.policy, copy=copy)
     except (TypeError, ValueError) as error:
         msg = f"solver {solver.name!r} returned an invalid answer: {error}"
         raise PluginError(msg, name=solver.name, phase="answer") from error

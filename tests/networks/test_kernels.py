@@ -15,18 +15,20 @@ from mdpdice.networks import kernels as network_kernels
 
 @pytest.fixture
 def routes(monkeypatch):
-    """Run something by whole arrays, and in compiled passes; what each gave or refused."""
+    """Run something by whole arrays, and in compiled passes, also of two threads; what each gave or refused."""
 
     def both(work):
         found = []
-        for least in (1 << 60, 0):
+        for least, shared in ((1 << 60, 1 << 60), (0, 1 << 60), (0, 0)):
+            monkeypatch.setattr(network_arrays, "TWO_THREADS_FROM_EDGES", shared)
             monkeypatch.setattr(network_arrays, "COMPILE_FROM_EDGES", least)
             monkeypatch.setattr(network_arrays, "IMPORT_NUMBA_FROM_EDGES", least)
             try:
                 found.append(fields(work()))
             except MdpDiceError as error:
                 found.append([type(error), str(error), error.state, error.action, repr(error.value)])
-        return found
+        assert found[1] == found[2]
+        return found[:2]
 
     return both
 
