@@ -167,7 +167,7 @@ def _optimum_on(case: Case, lattice: mdpdice.Lattice, kept: mdpdice.Solution | N
 def worth(
     case: Case, names: Sequence[str], model: mdpdice.Network | mdpdice.Lattice, policies: list[mdpdice.Policy]
 ) -> mdpdice.Solution:
-    """Evaluate policies; the value of one solution on a lattice was proved with its value."""
+    """Evaluate policies; what a solution does was proved with its value, and with two players for both of them."""
     rule = policies[0].rule
     if len(set(names)) == 1 and isinstance(rule, mdpdice.Solution):
         return rule
@@ -186,12 +186,15 @@ def _on_network(
     whole, network = case.under(network)
 
     def optimum() -> mdpdice.Policy:
+        import attrs
+
         asked: dict[str, Any] = {"solver": solver, "epsilon": case.epsilon, "progress": case.progress}
         if (found := kept or case.kept(solver, network=True)) is None:
             found = mdpdice.solve(whole, case.objective, **asked, **limits())
             if not averaged:
                 case.keep(found, solver, network=True)
-        return found.policy.on(network)
+        policy = found.policy.on(network)
+        return attrs.evolve(policy, rule=found) if found.proved and found.network is network else policy
 
     return network, optimum
 

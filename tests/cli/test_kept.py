@@ -11,6 +11,7 @@ import pytest
 
 import mdpdice
 from mdpdice.cli import case as cases
+from mdpdice.cli.catalogue import find_game
 from mdpdice.solving import kept
 from mdpdice.web import page as pages
 
@@ -80,6 +81,21 @@ def test_a_second_evaluate_reads_what_the_first_has_told(asked, run, pig, monkey
     assert asked("evaluate", pig, "--policy", file)["value"] == first["value"]
     monkeypatch.setattr("mdpdice.cli.evaluate.players", None)
     assert run("evaluate", pig, "--policy", file, "--json").exit_code != 0
+
+
+@pytest.mark.parametrize("game", [("pig-turn",), RACE], ids=["one", "two"])
+def test_the_optimum_is_worth_what_was_proved_with_it(asked, run, monkeypatch, game):
+    solved = asked("solve", *game)
+    solution = mdpdice.solve(mdpdice.explore(find_game(game[0])(**({"goal": 15} if game == RACE else {}))))
+    exactly = mdpdice.evaluate(solution.network, solution.policy, exact=True).exact()
+    assert solved["lower"] <= exactly <= solved["upper"]
+    monkeypatch.setattr(mdpdice, "evaluate", None)
+    for more in [(), ("--against", "optimal")][: 1 + (game == RACE)]:
+        told = asked("evaluate", *game, *more)
+        for key in ("value", "lower", "upper", "status"):
+            assert told[key] == solved[key]
+        assert told["outcomes"]["mean"] == pytest.approx(float(exactly), rel=1e-12)
+    assert isinstance(run("evaluate", *game, "--policy", "random").exception, TypeError)
 
 
 def test_solving_and_cross_checking_always_solve_and_write(asked, solves, pig):
