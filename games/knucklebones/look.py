@@ -21,6 +21,7 @@ class KnucklebonesLook(Look[Knucklebones], of=Knucklebones):
 
     def __init__(self, game: Knucklebones) -> None:
         super().__init__(game)
+        self._die = {face: Dice("die", faces=(face,)) for face in FACES}
         # Many positions have a board in common.
         self._board, self._told = (functools.lru_cache(1 << 16)(one) for one in (self._board_of, self._told_of))
 
@@ -34,7 +35,7 @@ class KnucklebonesLook(Look[Knucklebones], of=Knucklebones):
 
     def table(self, state: Any, seen: Rolled | None = None) -> list[Part]:
         parts: list[Part] = [self._board(state.mine, "mover"), self._board(state.theirs, "other")]
-        return [*parts, Dice("die", faces=(state.die,))] if isinstance(state, DieRolled) else parts
+        return [*parts, self._die[state.die]] if isinstance(state, DieRolled) else parts
 
     def act(self, state: Any, action: Any, seen: Rolled | None = None) -> Act:
         gone = state.theirs[action - 1].count(state.die)

@@ -22,6 +22,8 @@ CAGES = tuple(f"x{factor}" for factor in range(2, LAST_CAGE + 1))
 class _Field(Look[Any], abc.ABC):
     """Rabbits and cages on the table, and maybe a roll beside them."""
 
+    _last: tuple[Any, tuple[int, ...]] = None, ()
+
     @abc.abstractmethod
     def banked(self, state: Any) -> Any:
         """Points of earlier runs of the turn."""
@@ -38,9 +40,12 @@ class _Field(Look[Any], abc.ABC):
         """Return the dice of a roll; where none was seen, some roll that offers the same."""
         if seen is not None and seen.faces:
             return seen.faces
-        offered = self.offer(state)
-        assert offered is not None
-        return example_roll(offered, state.c, self.left(state))
+        last = self._last  # once: another thread may ask, too
+        if last[0] is not state:
+            offered = self.offer(state)
+            assert offered is not None
+            self._last = last = state, example_roll(offered, state.c, self.left(state))
+        return last[1]
 
     def left(self, state: Any) -> int:
         """Dice left to roll."""
@@ -48,7 +53,7 @@ class _Field(Look[Any], abc.ABC):
 
     def table(self, state: Any, seen: Rolled | None = None) -> list[Part]:
         parts = [Score("banked", value=self.banked(state), risk=True), *_run(*state[:3])]
-        return parts if self.offer(state) is None else [*parts, Dice("roll", faces=self.roll(state, seen))]
+        return parts if self.offer(state) is None else [*parts, _dice(self.roll(state, seen))]
 
     def act(self, state: Any, action: Any, seen: Rolled | None = None) -> Act:
         if action == "stop":
@@ -61,6 +66,11 @@ class _Field(Look[Any], abc.ABC):
     def heard(self, state: Any, outcome: Any, seen: Rolled | None, *, lost: bool) -> Text:
         shown = "" if seen is None else str(seen)
         return f"{shown}: no rabbit, the turn is lost" if outcome is None else shown
+
+
+@functools.cache
+def _dice(roll: tuple[int, ...]) -> Dice:
+    return Dice("roll", faces=roll)
 
 
 @functools.cache

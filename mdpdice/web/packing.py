@@ -26,7 +26,7 @@ def packed(numbers: Sequence[int] | NDArray[Any]) -> list[Any]:
 
 
 def packed_steps(steps: NDArray[np.int64]) -> list[Any]:
-    """What `packed` makes of the numbers that have these differences."""
+    """Return what `packed` makes of the numbers that have these differences."""
     folded = ((steps << 1) ^ (steps >> 63)).astype("<u8")
     width = max(1, (int(folded.max(initial=0)).bit_length() + 7) // 8)
     planes = np.ascontiguousarray(folded.view(np.uint8).reshape(-1, 8)[:, :width].T)

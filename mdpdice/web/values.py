@@ -120,8 +120,7 @@ def _of_network(network: Network, values: Floats, rules: Rules) -> tuple[NDArray
             left_out[at] = True
             barred[list(leads[at])] = True
     keep = np.flatnonzero(~left_out)
-    states = list(rules.states)
-    nodes = [network.value_node_of(states[at]) for at in keep.tolist()]
+    nodes = [network.node_of(rules.states[at]) for at in keep.tolist()]
     return keep, values[nodes]
 
 
@@ -133,7 +132,7 @@ def _on_grid(solution: Solution, rules: Rules) -> tuple[NDArray[Any], NDArray[An
     if len(program.entries) * lattice.size > MOST_POINTS:
         raise too_large(f"its counters have {lattice.size:,} values together")
     core = [lattice.states[int(lattice.node_state[node])] for node in program.entries.tolist()]
-    keep = np.array([rules.states[state] for state in core])
+    keep = np.array([rules.state(state) for state in core])
     if grid is not None:
         return keep, grid.layers.reached, grid.stored[grid.layers.reached]
     network, place = solution.network, {state: at for at, state in enumerate(core)}
