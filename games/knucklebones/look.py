@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any, cast
 
 from mdpdice import Solution, Table, load_solver, solve
@@ -18,14 +19,23 @@ AHEAD = 3
 class KnucklebonesLook(Look[Knucklebones], of=Knucklebones):
     """Two boards, scored by column."""
 
-    def _board(self, board: Board, of: Any) -> Grid:
+    def __init__(self, game: Knucklebones) -> None:
+        super().__init__(game)
+        self._die = {face: Dice("die", faces=(face,)) for face in FACES}
+        # Many positions have a board in common.
+        self._board, self._told = (functools.lru_cache(1 << 16)(one) for one in (self._board_of, self._told_of))
+
+    def _board_of(self, board: Board, of: Any) -> Grid:
         height, foot = self.game.rows, tuple(column_score(column, self.game.scoring) for column in board)
         padded = [(*column, *[""] * (height - len(column))) for column in board]
         return Grid("board", of, rows=tuple(zip(*padded, strict=True)), foot=foot)
 
+    def _told_of(self, board: Board, who: str) -> tuple[int, str]:
+        return score(board, self.game.scoring), told([self._board(board, 0)], {}, who=(who,))
+
     def table(self, state: Any, seen: Rolled | None = None) -> list[Part]:
         parts: list[Part] = [self._board(state.mine, "mover"), self._board(state.theirs, "other")]
-        return [*parts, Dice("die", faces=(state.die,))] if isinstance(state, DieRolled) else parts
+        return [*parts, self._die[state.die]] if isinstance(state, DieRolled) else parts
 
     def act(self, state: Any, action: Any, seen: Rolled | None = None) -> Act:
         gone = state.theirs[action - 1].count(state.die)
@@ -37,9 +47,8 @@ class KnucklebonesLook(Look[Knucklebones], of=Knucklebones):
         mine, theirs = list(state.mine), list(state.theirs)
         mine[action - 1] = place(mine[action - 1], state.die)
         theirs[action - 1] = remove(theirs[action - 1], state.die)
-        points = " to ".join(str(score(tuple(board), self.game.scoring)) for board in (mine, theirs))
-        boards = told([self._board(tuple(mine), 0), self._board(tuple(theirs), 1)], {}, who=("own", "other"))
-        return f"{result} {points}; {boards}"
+        (points, own), (less, other) = self._told(tuple(mine), "own"), self._told(tuple(theirs), "other")
+        return f"{result} {points} to {less}; {own}; {other}"
 
     def tables(self, solution: Solution | None) -> list[Table]:
         """Return what the first moves are worth, looked ahead."""

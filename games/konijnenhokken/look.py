@@ -11,7 +11,7 @@ from mdpdice.games.konijnenhokken.game import Field, Konijnenhokken
 from mdpdice.games.konijnenhokken.game import Rolled as FieldRolled
 from mdpdice.games.konijnenhokken.race import Core, Hutch, KonijnenhokkenRace, Seen
 from mdpdice.games.konijnenhokken.rules import LAST_CAGE, Offer, example_roll, run_points
-from mdpdice.games.konijnenhokken.strategy import stop_or_roll_text, tables
+from mdpdice.games.konijnenhokken.strategy import stop_or_roll, stop_or_roll_text, tables
 from mdpdice.games.konijnenhokken.text import read_state, show_state
 from mdpdice.games.races import check_undecided, read_scores, show_scores, standing
 from mdpdice.looks import Act, Dice, Goal, Look, Part, Rolled, Score, Text, Tokens, said
@@ -21,6 +21,8 @@ CAGES = tuple(f"x{factor}" for factor in range(2, LAST_CAGE + 1))
 
 class _Field(Look[Any], abc.ABC):
     """Rabbits and cages on the table, and maybe a roll beside them."""
+
+    _last: tuple[Any, tuple[int, ...]] = None, ()
 
     @abc.abstractmethod
     def banked(self, state: Any) -> Any:
@@ -38,22 +40,20 @@ class _Field(Look[Any], abc.ABC):
         """Return the dice of a roll; where none was seen, some roll that offers the same."""
         if seen is not None and seen.faces:
             return seen.faces
-        offered = self.offer(state)
-        assert offered is not None
-        return tuple(example_roll(offered, state.c, self.left(state)))
+        last = self._last  # once: another thread may ask, too
+        if last[0] is not state:
+            offered = self.offer(state)
+            assert offered is not None
+            self._last = last = state, example_roll(offered, state.c, self.left(state))
+        return last[1]
 
     def left(self, state: Any) -> int:
         """Dice left to roll."""
         return int(self.game.dice - state.r1 - state.r2 - state.c)
 
     def table(self, state: Any, seen: Rolled | None = None) -> list[Part]:
-        parts: list[Part] = [
-            Score("banked", value=self.banked(state), risk=True),
-            Score("this run", value=run_points(*state[:3]), risk=True),
-            Tokens("rabbits", items=("1",) * state.r1 + ("2",) * state.r2),
-            Tokens("cages", items=CAGES, lit=tuple(range(state.c))),
-        ]
-        return parts if self.offer(state) is None else [*parts, Dice("roll", faces=self.roll(state, seen))]
+        parts = [Score("banked", value=self.banked(state), risk=True), *_run(*state[:3])]
+        return parts if self.offer(state) is None else [*parts, _dice(self.roll(state, seen))]
 
     def act(self, state: Any, action: Any, seen: Rolled | None = None) -> Act:
         if action == "stop":
@@ -66,6 +66,18 @@ class _Field(Look[Any], abc.ABC):
     def heard(self, state: Any, outcome: Any, seen: Rolled | None, *, lost: bool) -> Text:
         shown = "" if seen is None else str(seen)
         return f"{shown}: no rabbit, the turn is lost" if outcome is None else shown
+
+
+@functools.cache
+def _dice(roll: tuple[int, ...]) -> Dice:
+    return Dice("roll", faces=roll)
+
+
+@functools.cache
+def _run(r1: int, r2: int, c: int) -> tuple[Part, ...]:
+    rabbits, cages = ("1",) * r1 + ("2",) * r2, tuple(range(c))
+    points = Score("this run", value=run_points(r1, r2, c), risk=True)
+    return points, Tokens("rabbits", items=rabbits), Tokens("cages", items=CAGES, lit=cages)
 
 
 @functools.cache
@@ -110,7 +122,9 @@ class KonijnenhokkenLook(_Field, of=Konijnenhokken):
 
     def summary(self, solution: Solution) -> list[str]:
         """For every field up to how many banked points to roll on."""
-        return [] if solution.network.horizon is not None else stop_or_roll_text(self.game, solution)
+        if solution.network.horizon is not None:
+            return []
+        return stop_or_roll_text(self.game, stop_or_roll(self.game, solution))
 
     def tables(self, solution: Solution | None) -> list[Table]:
         """When to stop, and what to take from a roll."""

@@ -89,6 +89,7 @@ def offers(dice: int, c: int, *, defective: bool = False) -> Dist[Offer | None]:
     return pool([d6] * dice, faces=FACES).map(functools.partial(_offer, c=c, defective=defective))
 
 
+@functools.cache
 def example_roll(offered: Offer, c: int, dice: int) -> tuple[int, ...]:
     """Return some roll of a number of dice that offers this; the other dice show a 6."""
     beyond = [face for face in cage_faces(c, offered.cages) if face != 2]  # the 2s are counted already

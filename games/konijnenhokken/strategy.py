@@ -65,12 +65,13 @@ def stop_or_roll(game: Konijnenhokken, solution: Solution) -> list[StopRow]:
 def allocation(game: Konijnenhokken, solution: Solution) -> list[TakeRow]:
     """Return the table of what to take, for every roll that leaves a choice; the solution must be proved."""
     solution.value()
-    network = solution.network
+    network, nodes = solution.network, solution.network.state_node
     chosen: dict[tuple[int, ...], list[tuple[int, Take]]] = {}
-    for state in network.states:
-        if isinstance(state, Rolled) and len(network.edges(network.node_of(state))) > 1:
-            key = (state.c, state.r1, state.r2, *state[4:])
-            chosen.setdefault(key, []).append((state.t, solution.action(state)))
+    first, beyond, best = network.indptr[nodes], network.indptr[nodes + 1], solution.policy.choice[nodes]
+    for state, count, at in zip(network.states, (beyond - first).tolist(), (best - first).tolist(), strict=True):
+        if count > 1 and isinstance(state, Rolled):
+            r1, r2, c, t, *offered = state
+            chosen.setdefault((c, r1, r2, *offered), []).append((t, game.takes(state)[at]))
     rows = []
     for (c, r1, r2, *offered), answers in sorted(chosen.items()):
         shown = ",".join(map(str, example_roll(Offer(*offered), c, game.dice - r1 - r2 - c)))
@@ -85,19 +86,18 @@ def tables(game: Konijnenhokken, solution: Solution) -> list[Table]:
     """Return both tables of a proved solution, to be printed and exported: ``stop-or-roll`` and ``allocation``."""
     stops, takes = stop_or_roll(game, solution), allocation(game, solution)
     title, heading = "up to how many banked points to roll on", "what to take from a roll"
-    told = allocation_text(game, solution, {row[:3] for row in takes})
     return [
-        Table("stop-or-roll", title, StopRow._fields, stops, stop_or_roll_text(game, solution)),
-        Table("allocation", heading, TakeRow._fields, takes, [f"{heading}:", *told]),
+        Table("stop-or-roll", title, StopRow._fields, stops, stop_or_roll_text(game, stops)),
+        Table("allocation", heading, TakeRow._fields, takes, [f"{heading}:", *allocation_text(takes)]),
     ]
 
 
 # --- for people -----------------------------------------------------------------------------------
 
 
-def stop_or_roll_text(game: Konijnenhokken, solution: Solution) -> list[str]:
+def stop_or_roll_text(game: Konijnenhokken, stops: Iterable[StopRow]) -> list[str]:
     """Return the table of stopping as lines: one block per number of cages, ones down and twos across."""
-    rows = {row[:3]: row for row in stop_or_roll(game, solution)}
+    rows = {row[:3]: row for row in stops}
     lines = ["roll on while at most this many points are banked (-: stop, *: always roll):"]
     for c in sorted({row.c for row in rows.values()}):
         twos = sorted({row.r2 for row in rows.values() if row.c == c})
@@ -116,16 +116,11 @@ def _cell(game: Konijnenhokken, row: StopRow | None) -> str:
     return "-" if most is None else "*" if most >= game.limit - 1 else str(most)
 
 
-def allocation_text(
-    game: Konijnenhokken, solution: Solution, fields: Iterable[tuple[int, int, int]] = ((0, 0, 0),)
-) -> list[str]:
-    """Return the table of what to take as lines, for some `fields`; by default for the first roll of a run."""
-    shown = set(fields)
+def allocation_text(takes: Iterable[TakeRow]) -> list[str]:
+    """Return the table of what to take as lines."""
     lines = []
-    for field, group in itertools.groupby(allocation(game, solution), key=lambda row: row[:3]):
-        if field in shown:
-            r1, r2, c = field
-            lines += [f"r1={r1} r2={r2} c={c}", *_take_lines(group)]
+    for (r1, r2, c), group in itertools.groupby(takes, key=lambda row: row[:3]):
+        lines += [f"r1={r1} r2={r2} c={c}", *_take_lines(group)]
     return lines
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Callable, Mapping
 from fractions import Fraction
@@ -28,6 +29,7 @@ def _dice(state: State) -> list[Part]:
     return [Dice("dice", faces=state.dice, held=held), Score("rerolls", value=state.rerolls)]
 
 
+@functools.cache
 def _act(rules: Rules, state: State, action: Action) -> Act:
     if isinstance(action, Reroll):
         left, places = list(action.dice), []
@@ -48,9 +50,13 @@ class SchoolLook(Look[School], of=School):
     """The whole game."""
 
     def table(self, state: Any, seen: Rolled | None = None) -> list[Part]:
+        return [self.sheet, *_dice(state)]
+
+    @functools.cached_property
+    def sheet(self) -> Boxes:
+        """The combinations."""
         names = self.game.open
-        used = tuple(self.game.used[at] for at in range(len(names)))
-        return [Boxes("sheet", names=names, used=used), *_dice(state)]
+        return Boxes("sheet", names=names, used=tuple(self.game.used[at] for at in range(len(names))))
 
     def act(self, state: Any, action: Any, seen: Rolled | None = None) -> Act:
         act = _act(self.game, state, action)

@@ -120,8 +120,8 @@ def page_data(
     rules = Rules(look)
     values, error = stored_values(solution, rules)
     rows, lists = list(rules.nodes), rules.words.lists
-    kinds = np.array([row[0] for row in rows])
-    columns = [[packed([row[at] for row in rows if row[0] == kind]) for at in (1, 2, 3)] for kind in range(6)]
+    kinds, *numbers = np.array([row[:4] for row in rows]).T
+    columns = [[packed(column[kinds == kind]) for column in numbers] for kind in range(6)]
     names = "name", "first", "step", "size", "start", "outside"
     said = [(axis.name, (by := axis.values).start, by.step, len(by), axis.start, axis.outside) for axis in rules.axes]
     axes = [dict(zip(names, one, strict=True)) for one in said]
@@ -137,7 +137,7 @@ def page_data(
         "axes": axes,
         "total": float(game.total),
         "sense": solution.sense,
-        "two": 5 in kinds or any(row[0] == 1 and row[1] == 1 for row in rows),
+        "two": bool(((kinds == 5) | ((kinds == 1) & (numbers[0] == 1))).any()),
         "rules": named_seats(look, rules, seats),
         "goals": [[goal.name, goal.least, goal.most] for goal in look.goals()],
         "charts": shown,

@@ -32,6 +32,7 @@ from mdpdice.modelling.game import Chance, Conditional, Decide, End, Game, Go, P
 from mdpdice.web.words import Words
 
 END, DECIDE, CHANCE, WHEN, GO, PASS = range(6)
+STEPS, GONE = (Go, PassTo), (Unavailable, type(None))
 MOST_STATES = 600_000
 """Core states that a page may have."""
 MOST_ROLLS = 100_000
@@ -77,7 +78,8 @@ class Rules:
         self.axes = axes(self.game)
         self.axis = {axis.name: at for at, axis in enumerate(self.axes)}
         self.symmetric = type(self.game).canonical is not Game.canonical
-        self.states: dict[Any, int] = {}
+        self.states: list[Any] = []
+        self._places: dict[Any, int] = {}  # of states, and of those that are equal to one
         self.nodes: dict[tuple[Any, ...], int] = {}
         self.updates: dict[tuple[tuple[int, int], ...], int] = {}
         self.exprs: dict[Hashable, int] = {}
@@ -92,10 +94,9 @@ class Rules:
         self.words = Words(look, self)
         self.state(self.game.start())
         nodes = list[Any]()
-        while len(nodes) < len(self.states):  # states are found on the way
-            for core in list(self.states)[len(nodes) :]:
-                nodes.append(self.game.node(core))
-                self._follow(nodes[-1], None)
+        for core in self.states:  # more are found on the way
+            nodes.append(self.game.node(core))
+            self._follow(nodes[-1], None)
         self.roots: list[int] = []
         self.tables: list[tuple[int, int]] = []
         for at, core in enumerate(self.states):
@@ -106,10 +107,14 @@ class Rules:
 
     def state(self, core: Any) -> int:
         """Return the number of a core state."""
-        core = self.game.canonical(core) if self.symmetric and core not in self.states else core
-        if len(self.states) > MOST_STATES:
-            raise too_large(f"it has more than {MOST_STATES:,} core states")
-        return self.states.setdefault(core, len(self.states))
+        if (place := self._places.get(core)) is None:
+            one = self.game.canonical(core) if self.symmetric else core
+            place = self._places[core] = self._places.setdefault(one, len(self.states))
+            if place == len(self.states):
+                self.states.append(one)
+            if place > MOST_STATES:
+                raise too_large(f"it has more than {MOST_STATES:,} core states")
+        return place
 
     def expr(self, value: Any) -> int:
         """Return the number of an expression, -1 for 0."""
@@ -147,7 +152,7 @@ class Rules:
 
     def _follow(self, node: Any, arrival: tuple[int, int] | None) -> None:
         """Give numbers to the states behind a node, and note the dice that lie on the table there."""
-        if isinstance(node, Go | PassTo):
+        if isinstance(node, STEPS):
             to = self.state(node.state)
             if arrival is not None and isinstance(node, Go) and self.throws[arrival[0]].faces:
                 self.arrivals.setdefault(to, set()).add(arrival)
@@ -167,9 +172,11 @@ class Rules:
     def _node(self, node: Any, core: Any, at: int, action: Any, outcome: Any) -> int:
         """Return the number of a node of a core state."""
         row: tuple[Any, ...]
-        if isinstance(node, Go | PassTo):
-            changes = tuple((self.axis[one.name], self.expr(one.value)) for one in node.updates)
-            update = self.updates.setdefault(changes, len(self.updates)) if changes else -1
+        if isinstance(node, STEPS):
+            update = -1
+            if node.updates:
+                changes = tuple((self.axis[one.name], self.expr(one.value)) for one in node.updates)
+                update = self.updates.setdefault(changes, len(self.updates))
             row = (PASS if isinstance(node, PassTo) else GO, self.state(node.state), update, self.expr(node.reward))
         elif isinstance(node, End):
             row = END, self.expr(node.payoff), self.words.ending(core, action, outcome, node.payoff), -1
@@ -186,7 +193,7 @@ class Rules:
             raise too_large("nature picks some of its dice")
         else:
             each = zip(node.actions, node.options, strict=True)
-            there = [(one, option) for one, option in each if not isinstance(option, Unavailable | None)]
+            there = [(one, option) for one, option in each if not isinstance(option, GONE)]
             menu = self.words.menu(core, [one for one, _ in there], sorted(self.arrivals.get(at, ())))
             row = (DECIDE, node.player, *menu, *(self._node(option, core, at, one, None) for one, option in there))
         return self.nodes.setdefault(row, len(self.nodes))

@@ -19,7 +19,6 @@ from mdpdice.modelling.game import Chance
 from mdpdice.modelling.grid import At
 from mdpdice.policies.playthrough import EDGES, loses
 from mdpdice.spelling import title
-from mdpdice.web.charts import distribution, strategy_map
 
 if TYPE_CHECKING:
     from mdpdice.cli.served import Sitting
@@ -221,11 +220,15 @@ class Table:
 
     def distribution(self) -> dict[str, Any] | None:
         """Return the totals that best play comes to from a decision, where that is known."""
+        from mdpdice.web.charts import distribution  # a page needs none of what it imports
+
         turn = self.match.waiting.turn
         return None if turn is None else distribution(self.match.room, turn, float(self.match.total))
 
     def chart(self) -> list[dict[str, Any]] | None:
         """Return the strategy as short tables, where the look of the game has some, or as a map; null if unknown."""
+        from mdpdice.web.charts import strategy_map
+
         turn, room = self.match.waiting.turn, self.match.room
         return charts(room.tables()) or (turn and strategy_map(room, turn)) or None
 

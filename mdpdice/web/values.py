@@ -24,7 +24,7 @@ from mdpdice.lattices.lattice import Lattice
 from mdpdice.lattices.program import compile_program
 from mdpdice.modelling.grid import Axis
 from mdpdice.networks.network import Floats, Network
-from mdpdice.web.packing import packed, packed_bits
+from mdpdice.web.packing import packed, packed_bits, packed_steps
 from mdpdice.web.rules import GO, PASS, Rules, too_large
 
 STEP = 1.8e-6
@@ -58,8 +58,10 @@ def stored_values(solution: Solution, rules: Rules) -> tuple[dict[str, Any], flo
     news = marks.flatten()
     news[place[~fresh]] = False
     steps, expected = _steps(place[fresh], whole[fresh], length, bases)
-    group = np.minimum(np.frexp(np.abs(expected))[1], GROUPS - 1)
-    groups = [packed(np.cumsum((steps - expected)[group == at])) for at in range(GROUPS)]
+    group = np.minimum(np.frexp(np.abs(expected))[1], GROUPS - 1).astype(np.uint8)
+    by_group = (steps - expected)[np.argsort(group, kind="stable")]
+    ends = np.cumsum(np.bincount(group, minlength=GROUPS))[:-1]
+    groups = [packed_steps(one) for one in np.split(by_group, ends)]
     row = np.full(len(rules.states), -1)
     row[keep] = np.arange(len(keep))
     off = np.expm1(np.abs(whole * step - bent))
@@ -82,20 +84,19 @@ def _steps(place: Ints, whole: Ints, length: int, bases: Sequence[tuple[int, int
     rows, row = np.unique(place // length, return_inverse=True)
     steps = np.where(np.diff(row, prepend=-1) > 0, whole, np.diff(whole, prepend=0))
     expected, used = np.zeros_like(steps), np.zeros_like(rows)
-    back = np.zeros((MOST_BASES, len(rows)), dtype=np.int64)
+    back = np.zeros((MOST_BASES, len(rows)), dtype=np.int32)
     for far, size in bases:
         there = np.flatnonzero((rows * length // far % size > 0) & (used < MOST_BASES))
         back[used[there], there] = far
         used[there] += 1
     known = np.zeros(place.max(initial=0) + 1, dtype=np.int64)
     known[place] = steps
-    for last in range(MOST_BASES):
-        some = np.flatnonzero(used[row] > last)
-        behind = [(1, place[some] - back[last, row[some]])]
-        for other in range(last):
-            behind += [(-sign, at - back[other, row[some]]) for sign, at in behind]
-        for sign, at in behind:
-            expected[some] += sign * known[at]
+    for count in range(1, MOST_BASES + 1):
+        some = np.flatnonzero(used[row] == count)
+        there, behind = row[some], [(-1, place[some].astype(np.int32))]
+        for far in back[:count, there]:
+            behind += [(-sign, at - far) for sign, at in behind]
+        expected[some] = sum(sign * known[at] for sign, at in behind[1:])
     return steps, expected
 
 
@@ -119,8 +120,7 @@ def _of_network(network: Network, values: Floats, rules: Rules) -> tuple[NDArray
             left_out[at] = True
             barred[list(leads[at])] = True
     keep = np.flatnonzero(~left_out)
-    states = list(rules.states)
-    nodes = [network.value_node_of(states[at]) for at in keep.tolist()]
+    nodes = [network.node_of(rules.states[at]) for at in keep.tolist()]
     return keep, values[nodes]
 
 
@@ -132,7 +132,7 @@ def _on_grid(solution: Solution, rules: Rules) -> tuple[NDArray[Any], NDArray[An
     if len(program.entries) * lattice.size > MOST_POINTS:
         raise too_large(f"its counters have {lattice.size:,} values together")
     core = [lattice.states[int(lattice.node_state[node])] for node in program.entries.tolist()]
-    keep = np.array([rules.states[state] for state in core])
+    keep = np.array([rules.state(state) for state in core])
     if grid is not None:
         return keep, grid.layers.reached, grid.stored[grid.layers.reached]
     network, place = solution.network, {state: at for at, state in enumerate(core)}

@@ -43,23 +43,25 @@ class Words:
         self._classes: dict[Any, Any] = {}
         self._known: dict[Any, int] = {}
         self._dice: dict[int, str] = {}  # by identity: those of a throw are made once
+        self._parts: dict[tuple[int, bool], tuple[Part, int]] = {}  # by identity: the first of every kind
         self.put("variants", "[]", [])
 
     def put(self, kind: str, key: Hashable, data: Any = None) -> int:
         """Return the number of some data in the list of their kind; without data the key is what is listed."""
         known = self.known.setdefault(kind, {})
-        if key not in known:
+        if (number := known.get(key)) is None:
+            number = known[key] = len(known)
             self.lists.setdefault(kind, []).append(key if data is None else data)
-        return known.setdefault(key, len(known))
+        return number
 
-    def _once(self, key: Any, make: Callable[[], int], *, plain: bool = False) -> int:
-        """Return what is made, once for every key; where that cannot be one, it is made every time."""
+    def _once(self, key: Any, make: Callable[..., int], *given: Any, plain: bool = False) -> int:
+        """Return what is made of what is given, once for every key; where that cannot be one, it is made every time."""
         try:
             if (number := self._known.get(key)) is None:
-                number = self._known[key] = make()
+                number = self._known[key] = make(*given)
             return number
         except (GameError, TypeError):
-            return make() if plain else self._once(_keyed(key), make, plain=True)
+            return make(*given) if plain else self._once(_keyed(key), make, *given, plain=True)
 
     def value(self, value: Any) -> Any:
         """Return a number, text or condition of a part."""
@@ -71,7 +73,7 @@ class Words:
         """Return the number of a text, in which the dice that lie there may be named."""
         if (dice := self._dice.get(id(seen))) is None:
             dice = self._dice[id(seen)] = str(seen) if seen else ""
-        return self._once((text, dice), lambda: self._text(text, dice))
+        return self._once((text, dice), self._text, text, dice)
 
     def _text(self, text: Text, dice: str) -> int:
         plain = isinstance(text, str) or not any(isinstance(piece, Expr) for piece in text)
@@ -90,10 +92,15 @@ class Words:
 
     def part(self, part: Any, seen: Rolled | None) -> int:
         """Return the number of a part; dice that show what was thrown stand for any throw."""
-        given = _values_of(type(part))(part)  # type: ignore[arg-type]  # classes are hashable
         thrown = seen is not None and isinstance(part, Dice) and part.faces == seen.faces
-        key = type(part), thrown, given, tuple(map(type, given))  # 1 and True are equal in Python
-        return self._once(key, lambda: self._part(part, thrown))
+        if (known := self._parts.get((id(part), thrown))) is not None:  # a fast look shows one object again and again
+            return known[1]
+        given = _values_of(type(part))(part)  # type: ignore[arg-type]  # classes are hashable
+        key, fresh = (type(part), thrown, given, tuple(map(type, given))), len(self._known)
+        number = self._once(key, self._part, part, thrown)  # 1 and True are equal in Python
+        if len(self._known) > fresh:
+            self._parts[id(part), thrown] = part, number
+        return number
 
     def _part(self, part: Any, thrown: bool) -> int:
         fields = attrs.asdict(part, recurse=False)
@@ -142,8 +149,8 @@ class Words:
         """Return what actions look like, and what they look like by the dice that lie there, where that matters."""
 
         def say(seen: Rolled | None) -> int:
-            acts = (self.look.act(core, action, seen) for action in actions)
-            return self.put("menus", tuple(self._once((x.words, x.tap), functools.partial(self._act, x)) for x in acts))
+            acts = [self.look.act(core, action, seen) for action in actions]
+            return self.put("menus", tuple([self._once((x.words, x.tap), self._act, x) for x in acts]))
 
         usual, found = say(None), []
 
