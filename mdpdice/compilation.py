@@ -52,8 +52,8 @@ def njit(function: F) -> F:
 
 
 def nested(function: F) -> F:
-    """Compile what compiled loops alone call: no way in from Python is compiled with it, nor is any for C."""
-    return cast("F", Loop(function, no_cpython_wrapper=True))
+    """Compile what compiled loops alone call: there is no way in from Python."""
+    return cast("F", Loop(function, within=True))
 
 
 def brief(function: F) -> F:
@@ -63,7 +63,7 @@ def brief(function: F) -> F:
 
 def inlined(function: F) -> F:
     """Compile and inline what is called once per node: a call with arrays costs as much as a short row."""
-    return cast("F", Loop(function, inline="always"))
+    return cast("F", Loop(function, within=True, inline="always"))
 
 
 class Loop:
@@ -78,22 +78,27 @@ class Loop:
     theirs = ""  # what it compiles
     recorded: list[tuple[Loop, tuple[Any, ...]]] | None = None  # calls in plain Python, with the types of arguments
 
-    def __init__(self, function: Callable[..., Any], *, plain: bool = False, **options: Any) -> None:
-        self.function, self.plain, self.options = function, plain, options
+    def __init__(
+        self, function: Callable[..., Any], *, plain: bool = False, within: bool = False, **options: Any
+    ) -> None:
+        self.function, self.plain, self.within, self.options = function, plain, within, options
         self.name = f"{function.__module__}.{function.__name__}"
         functools.update_wrapper(self, function)
-        Loop.made += not options.get("inline")
+        Loop.made += not options
 
     def __call__(self, *arguments: Any) -> Any:
         """Call the machine code, or the function itself."""
-        if self.options:  # what is nested, or inlined, is called by plain Python alone
+        if self.within:  # it is plain Python that calls
             return self.function(*arguments)
         if Loop.recorded is not None:
             import numba
 
             Loop.recorded.append((self, tuple(map(numba.typeof, arguments))))
+            count = len(Loop.recorded)
             with np.errstate(all="ignore"):
-                return self.function(*arguments)
+                result = self.function(*arguments)
+            del Loop.recorded[count:]  # what it calls is a part of it
+            return result
         if self.plain and not Loop.compiling:
             Loop.spent += _elements(arguments)
             if Loop.spent <= PLAIN_UP_TO:
@@ -106,38 +111,58 @@ class Loop:
         """Hand on what numba looks for where compiled code calls this, such as the type of the compiled function."""
         if name.startswith("__"):  # others look for these, in vain
             raise AttributeError(name)
-        return getattr(self.compiled, name)
+        return getattr(self.part, name)
 
     @functools.cached_property
     def compiled(self) -> Any:
         """Make the function of numba, in the first of all threads that call it."""
         with _MAKING:
             if "compiled" not in self.__dict__:
-                self.__dict__["compiled"] = _dispatcher(self.function, self.name, self.options)
+                self.__dict__["compiled"] = _dispatcher(self.function, self.name)
             return self.__dict__["compiled"]
 
+    @functools.cached_property
+    def part(self) -> Any:
+        """The function of numba that compiled loops call."""
+        options = {"no_cpython_wrapper": True, **self.options}
+        with contextlib.suppress(ImportError):  # another numba takes longer, to the same end
+            from mdpdice.compiled_parts import PartCompiler
 
-def _dispatcher(function: Callable[..., Any], name: str, options: dict[str, Any]) -> Any:
+            options["pipeline_class"] = PartCompiler
+        if self.within and not self.options:
+            _tell()
+        return _make(self.function, **options)
+
+
+def _make(function: Callable[..., Any], **options: Any) -> Any:
     import numba
 
-    make = functools.partial(numba.njit, nogil=True, error_model="numpy", no_cfunc_wrapper=True, **options)
-    dispatcher: Any = make(cache=True)(function)
+    decorate: Any = numba.njit
+    return decorate(function, nogil=True, error_model="numpy", no_cfunc_wrapper=True, **options)
+
+
+def _dispatcher(function: Callable[..., Any], name: str) -> Any:
+    dispatcher: Any = _make(function, cache=True)
     if dispatcher is not function:  # numba is not switched off
         try:
             file = dispatcher._cache._cache_file  # noqa: SLF001 - there is no other way to say more about a source
             file._source_stamp = (file._source_stamp, stamp(function.__module__))  # noqa: SLF001
-            if "inline" not in options and not file._load_index():  # noqa: SLF001
-                Loop.begun += 1
-                if Loop.told:
-                    Loop.told(Loop.begun, Loop.made)
+            if not file._load_index():  # noqa: SLF001
+                _tell()
                 if Loop.recorded is None:
                     _begin(name)
             if Loop.recorded is not None:  # the first process may write code of the same loop at the same time
                 file._data_name_pattern = f"{os.getpid()}.{file._data_name_pattern}"  # noqa: SLF001
         except AttributeError:
             # Code that may be out of date is worse than code that is compiled again.
-            dispatcher = make()(function)
+            dispatcher = _make(function)
     return dispatcher
+
+
+def _tell() -> None:
+    Loop.begun += 1
+    if Loop.told:
+        Loop.told(Loop.begun, Loop.made)
 
 
 def _begin(loop: str) -> None:

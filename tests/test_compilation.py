@@ -28,7 +28,7 @@ def call():
     for name in [name for name in sys.modules if name.startswith("mdpdice")]:
         del sys.modules[name]
     two = importlib.import_module("mdpdice.b").two
-    return two(1), sum(two.stats.cache_hits.values())
+    return two(1), sum(two.compiled.stats.cache_hits.values())
 
 here = pathlib.Path("mdpdice")
 print(*call(), *call(), sep=",")
@@ -43,7 +43,8 @@ def test_an_edit_where_a_loop_is_taken_from_is_seen(tmp_path: Path) -> None:
     package = tmp_path / "mdpdice"
     package.mkdir()
     (package / "__init__.py").touch()
-    shutil.copy(compilation.__file__, package)
+    for name in ("compilation.py", "compiled_parts.py"):
+        shutil.copy(PACKAGE / name, package)
     decorated = "from mdpdice.compilation import njit\n\n@njit\n"
     (package / "a.py").write_text(f"K = 10\n{decorated}def one(x):\n    return x + 1\n")
     taken = "from mdpdice import a as loops\nfrom mdpdice.a import K\n"

@@ -30,7 +30,7 @@ class Slow:
 
 def loops(run):
     found = []
-    for name in ("slow", "other", "first"):
+    for name in ("first", "other", "slow"):
         found.append((loop := Loop(lambda: 0), ()))
         loop.name, loop.__dict__["compiled"] = name, Slow(name)
     return found

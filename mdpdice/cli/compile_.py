@@ -18,7 +18,7 @@ def compile_() -> Answer:
     from mdpdice.compilation import Loop
 
     with ProgressBars():
-        calls = [call for run in ROUTES["compile"] for call in reversed(recorded(run))]
+        calls = [call for run in ROUTES["compile"] for call in recorded(run)]
         Loop.recorded, Loop.route = None, "compile"
         for loop, types in calls:
             loop.compiled.compile(types)

@@ -24,7 +24,7 @@ ROUTES["compile"] = (*ROUTES["solve"], *ROUTES["crosscheck"], lambda _, race: cr
 
 
 def recorded(run: Callable[[Any, Any], object]) -> list[tuple[Loop, tuple[Any, ...]]]:
-    """Return the loops that large games need where `run` solves small ones, with their types, the last ones first."""
+    """Return the loops that large games need where `run` solves small ones, with their types, as they are called."""
     from mdpdice.certification import residual_bounds
     from mdpdice.networks import arrays
     from mdpdice.solvers.policy_iteration import krylov
@@ -36,7 +36,7 @@ def recorded(run: Callable[[Any, Any], object]) -> list[tuple[Loop, tuple[Any, .
     load: Any = load_game
     Loop.recorded = []
     run(load("farkle")(dice=1, cap=200), load("pig-race")(goal=3))
-    return Loop.recorded[::-1]
+    return Loop.recorded
 
 
 def main(route: str, first: str) -> None:
@@ -45,6 +45,7 @@ def main(route: str, first: str) -> None:
     found = False
     for calls in map(recorded, ROUTES[route]):
         found = found or any(loop.name == first for loop, _ in calls)
+        calls.reverse()
         # The checkers come last on every way.
         for loop, types in sorted(calls, key=lambda call: "checking" not in call[0].name) if found else ():
             os.write(1, f"{loop.name}\n".encode())

@@ -21,7 +21,7 @@ from mdpdice.games.pig import PigRace
 
 def signatures():
     loops = [loop for loop in gc.get_objects() if isinstance(loop, Loop) and "compiled" in vars(loop)]
-    return {(loop.name, types) for loop in loops for types in getattr(loop, "signatures", ())}
+    return {(loop.name, types) for loop in loops for types in loop.compiled.signatures}
 
 import mdpdice.certification.residual_bounds, mdpdice.networks.arrays
 import mdpdice.solvers.policy_iteration.krylov, mdpdice.solvers.value_iteration.newton
