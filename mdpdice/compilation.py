@@ -13,6 +13,7 @@ import atexit
 import contextlib
 import functools
 import hashlib
+import importlib
 import os
 import re
 import select
@@ -118,8 +119,7 @@ class Loop:
 
 
 def _dispatcher(function: Callable[..., Any], name: str, options: dict[str, Any]) -> Any:
-    import numba
-
+    numba = _numba()
     make = functools.partial(numba.njit, nogil=True, error_model="numpy", no_cfunc_wrapper=True, **options)
     dispatcher: Any = make(cache=True)(function)
     if dispatcher is not function:  # numba is not switched off
@@ -138,6 +138,25 @@ def _dispatcher(function: Callable[..., Any], name: str, options: dict[str, Any]
             # Code that may be out of date is worse than code that is compiled again.
             dispatcher = make()(function)
     return dispatcher
+
+
+@functools.cache
+def _numba() -> Any:
+    """Import numba, and tell it that there is a BLAS.
+
+    To find out it would import ``scipy.linalg``, before any loop, which takes longer than some commands.  Where a loop
+    needs the BLAS, numba looks again.
+    """
+    import numba
+
+    with contextlib.suppress(AttributeError, ImportError):
+        linalg: Any = importlib.import_module("numba.np.linalg")
+        look, linalg.ensure_blas = linalg.ensure_blas, lambda: None
+        try:
+            importlib.import_module("numba.np.arraymath").ensure_blas = look
+        finally:
+            linalg.ensure_blas = look
+    return numba
 
 
 def _begin(loop: str) -> None:
