@@ -13,6 +13,7 @@ import atexit
 import contextlib
 import functools
 import hashlib
+import importlib
 import os
 import re
 import select
@@ -91,9 +92,7 @@ class Loop:
         if self.within:  # it is plain Python that calls
             return self.function(*arguments)
         if Loop.recorded is not None:
-            import numba
-
-            Loop.recorded.append((self, tuple(map(numba.typeof, arguments))))
+            Loop.recorded.append((self, tuple(map(_numba().typeof, arguments))))
             count = len(Loop.recorded)
             with np.errstate(all="ignore"):
                 result = self.function(*arguments)
@@ -124,6 +123,7 @@ class Loop:
     @functools.cached_property
     def part(self) -> Any:
         """The function of numba that compiled loops call."""
+        _numba()
         options = {"no_cpython_wrapper": True, **self.options}
         with contextlib.suppress(ImportError):  # another numba takes longer, to the same end
             from mdpdice.compiled_parts import PartCompiler
@@ -135,10 +135,7 @@ class Loop:
 
 
 def _make(function: Callable[..., Any], **options: Any) -> Any:
-    import numba
-
-    decorate: Any = numba.njit
-    return decorate(function, nogil=True, error_model="numpy", no_cfunc_wrapper=True, **options)
+    return _numba().njit(function, nogil=True, error_model="numpy", no_cfunc_wrapper=True, **options)
 
 
 def _dispatcher(function: Callable[..., Any], name: str) -> Any:
@@ -163,6 +160,25 @@ def _tell() -> None:
     Loop.begun += 1
     if Loop.told:
         Loop.told(Loop.begun, Loop.made)
+
+
+@functools.cache
+def _numba() -> Any:
+    """Import numba, and tell it that there is a BLAS.
+
+    To find out it would import ``scipy.linalg``, before any loop, which takes longer than some commands.  Where a loop
+    needs the BLAS, numba looks again.
+    """
+    import numba
+
+    with contextlib.suppress(AttributeError, ImportError):
+        linalg: Any = importlib.import_module("numba.np.linalg")
+        look, linalg.ensure_blas = linalg.ensure_blas, lambda: None
+        try:
+            importlib.import_module("numba.np.arraymath").ensure_blas = look
+        finally:
+            linalg.ensure_blas = look
+    return numba
 
 
 def _begin(loop: str) -> None:

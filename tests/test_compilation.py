@@ -56,6 +56,24 @@ def test_an_edit_where_a_loop_is_taken_from_is_seen(tmp_path: Path) -> None:
     assert run.stdout.split() == ["20,0,20,1", "60,0,60,1", "120,0,120,1"]
 
 
+BLAS = """
+import sys
+from mdpdice.compilation import _numba
+_numba()
+from numba.core.registry import cpu_target
+from numba.np import arraymath, linalg
+cpu_target.target_context.refresh()
+print("scipy.linalg" in sys.modules, arraymath._HAVE_BLAS, arraymath.ensure_blas is linalg.ensure_blas)
+linalg.ensure_blas()
+print("scipy.linalg" in sys.modules)
+"""
+
+
+def test_numba_looks_for_the_blas_only_where_a_loop_needs_it() -> None:
+    run = subprocess.run([sys.executable, "-c", BLAS], capture_output=True, text=True, check=True)
+    assert run.stdout.split() == ["False", "True", "True", "True"]
+
+
 @pytest.mark.parametrize("path", COMPILED, ids=lambda path: path.stem)
 def test_every_import_of_loops_is_in_the_stamp(path: Path) -> None:
     """A statement of another form would not be seen."""

@@ -66,11 +66,13 @@ class RaceLook(Look[Race], of=Race):
         some = range(0, self.game.goal, max(1, self.game.goal // 10))
         rows: dict[tuple[int, int], int | None] = {}
         for mine, theirs in itertools.product(some, some):
-            turns = [turn for turn in range(self.game.goal - mine) if solution.reaches(position(mine, theirs, turn))]
-            if turns:
-                # The first range, of scores that can come about: what follows it is not asked for.
-                held = (turn for turn in turns if solution.action(position(mine, theirs, turn)) == "hold")
-                rows[mine, theirs] = next(held, None)
+            for place in (position(mine, theirs, turn) for turn in range(self.game.goal - mine)):
+                if solution.reaches(place):
+                    rows.setdefault((mine, theirs), None)
+                    # The first range, of scores that can come about: what follows it is not asked for.
+                    if solution.action(place) == "hold":
+                        rows[mine, theirs] = place.counters["turn"]
+                        break
         lines = [
             "hold when the turn has this many points or a few more (-: roll until the goal is reached):",
             "mine, down; theirs, across" + "".join(f"{theirs:>5}" for theirs in some),

@@ -39,9 +39,8 @@ class GridValues:
     stored: Floats  # shape (entries, points of the grid), NaN where play cannot come
     widths: Floats  # how far optimal value and value of the policy may be from them, shape (layers,)
     sense: str = "max"  # what the player to move wants
-    _reached: dict[int, Bools] = attrs.field(factory=dict, init=False)
+    _reached: dict[tuple[int, int], Bools] = attrs.field(factory=dict, init=False)
     _last: dict[tuple[int, int], tuple[Floats, Tables]] = attrs.field(factory=dict, init=False)
-    _here: dict[int, tuple[Floats, Tables]] = attrs.field(factory=dict, init=False)
 
     lattice = PassedOn[Lattice]("layers.lattice", "What was solved.")
 
@@ -72,28 +71,34 @@ class GridValues:
 
     def value(self, state: Hashable, steps_left: int | None) -> float:
         """Value of a state; an `UnknownStateError` if play cannot come there, so that nothing is known of it."""
+        return self._known(state, steps_left)[2]
+
+    def interval(self, state: Hashable, steps_left: int | None) -> tuple[float, float]:
+        """Lower and upper end of the interval of a state."""
+        _, point, value = self._known(state, steps_left)
+        width = self._width(point)
+        return value - width, value + width
+
+    def _known(self, state: Hashable, steps_left: int | None) -> tuple[int, int, float]:
+        """Core node and point of a state that play can come to, and its value."""
         if steps_left is not None:
             msg = f"steps_left={steps_left!r} needs a solution with a horizon, and lattices have none"
             raise HorizonRangeError(msg, value=steps_left)
         node, point = self._place(state)
-        value = float(self.rows(point)[0][self.layers.program.row[node]])
+        rows, _, column = self.rows(point)
+        value = float(rows[self.layers.program.row[node], column])
         if not np.isfinite(value) or not self._comes_to(node, point):
             shown = self.start if state is None else state
             raise UnknownStateError(f"state {shown!r} cannot be reached in this game", value=shown)
-        return value
+        return node, point, value
 
-    def interval(self, state: Hashable, steps_left: int | None) -> tuple[float, float]:
-        """Lower and upper end of the interval of a state."""
-        value, width = self.value(state, steps_left), self._width(state)
-        return value - width, value + width
-
-    def _width(self, state: Hashable) -> float:
-        return float(self.widths[int(self.layers.ranks.layer[self._place(state)[1]])])
+    def _width(self, point: int) -> float:
+        return float(self.widths[int(self.layers.ranks.layer[point])])
 
     def kind(self, state: Hashable) -> Kind:
         """Return the node of a state."""
-        self.value(state, None)
-        kind = Kind(int(self.lattice.kind[self._resolved(*self._place(state))]))
+        node, point, _ = self._known(state, None)
+        kind = Kind(int(self.lattice.kind[self._resolved(node, point)]))
         if self.sense == "min" and kind in (Kind.MAX, Kind.MIN):
             return Kind.MIN if kind == Kind.MAX else Kind.MAX
         return kind
@@ -112,17 +117,16 @@ class GridValues:
         self, state: Hashable, steps_left: int | None, sense: str
     ) -> tuple[bool, list[tuple[Any, float, float, float]]]:
         """Whether the player minimises, and every action that is there, with its value and interval."""
-        self.value(state, steps_left)
-        lattice, width = self.lattice, self._width(state)
-        node, point = self._place(state)
-        node, (rows, tables) = self._resolved(node, point), self.rows(point)
+        node, point, _ = self._known(state, steps_left)
+        lattice, width = self.lattice, self._width(point)
+        node, (rows, tables, column) = self._resolved(node, point), self.rows(point)
         kind = int(lattice.kind[node])
         if kind not in (Kind.MAX, Kind.MIN):
             state = self.start if state is None else state
             raise GameError("this state has no decision; ask value() instead", state=state)
         edges = np.arange(lattice.indptr[node], lattice.indptr[node + 1])
-        first, worth = lattice.first_action(node), rows[self.layers.program.edge_row[edges]].tolist()
-        there = np.flatnonzero(open_edges(lattice, edges, np.intp(0), tables)).tolist()
+        first, worth = lattice.first_action(node), rows[self.layers.program.edge_row[edges], column].tolist()
+        there = np.flatnonzero(open_edges(lattice, edges, np.intp(column), tables)).tolist()
         # An action whose edge depends on a condition has several.
         values = {lattice.actions[first + at]: worth[at] for at in there}
         return kind == Kind.MIN, [(action, value, value - width, value + width) for action, value in values.items()]
@@ -145,16 +149,13 @@ class GridValues:
 
     def _resolved(self, node: int, point: int) -> int:
         """Return the node that a node stands for at a point."""
-        tables = self.rows(point)[1]
-        return next((at for at, _ in resolved(self.lattice, node, tables, np.zeros(1, dtype=np.intp))), node)
+        _, tables, column = self.rows(point)
+        return next((at for at, _ in resolved(self.lattice, node, tables, np.array([column]))), node)
 
-    def rows(self, point: int) -> tuple[Floats, Tables]:
-        """Value of every row of the program at a point, NaN where it is not known, and the tables of the point."""
+    def rows(self, point: int) -> tuple[Floats, Tables, int]:
+        """Values of all rows of the program at some points, NaN where not known, their tables, and which is `point`."""
         # Whoever asks for the action asks for its value next, and then about a neighbour: looking at some
         # points in a row takes hardly longer than looking at one.
-        here = self._here.get(point)
-        if here is not None:
-            return here
         width = 1 if self.known.few else max(1, min(WIDTH, LOOKED_AT // self.layers.program.n_rows))
         first = point - point % width
         found = self._last.get((first, width))
@@ -163,20 +164,19 @@ class GridValues:
                 self._last.clear()
             tables = self.layers.tables.at(np.arange(first, min(first + width, self.lattice.size)))
             found = self._last[first, width] = self.known.at(tables), tables
-        rows, tables = found
-        self._here.clear()
-        here = self._here[point] = rows[:, point - first], tables.take(np.array([point - first]))
-        return here
+        return *found, point - first
 
     def _comes_to(self, node: int, point: int) -> bool:
         """Tell whether play comes to a core node at a point; what is worked out for others there proves nothing."""
         layers = self.layers
         if layers.reached[layers.program.entries == node, point].any():
             return True
-        if point not in self._reached:
+        _, tables, column = self.rows(point)
+        key = point - column, len(tables.points)
+        if key not in self._reached:
             self._reached.clear()
-            self._reached[point] = layers.nodes_at(self.rows(point)[1])[:, 0]
-        return bool(self._reached[point][node])
+            self._reached[key] = layers.nodes_at(tables)
+        return bool(self._reached[key][node, column])
 
 
 def place_of(lattice: Lattice, numbers: Mapping[Hashable, int], state: Hashable) -> tuple[int, int]:

@@ -7,6 +7,7 @@ Bounds come from `mdpdice.certification.residual_bounds` for large problems, and
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from types import MappingProxyType
@@ -152,9 +153,10 @@ def enclose_exactly(row: Sequence[Fraction], low: Floats, high: Floats) -> None:
     """Write the floats next to exact values on both sides, the same float where it is exact."""
     for at, exact in enumerate(row):
         near = float(exact)
-        difference = Fraction(near) - exact
-        low[at] = near if difference <= 0 else np.nextafter(near, -np.inf)
-        high[at] = near if difference >= 0 else np.nextafter(near, np.inf)
+        (n, d), (numerator, denominator) = near.as_integer_ratio(), exact.as_integer_ratio()
+        difference = n * denominator - numerator * d
+        low[at] = near if difference <= 0 else math.nextafter(near, -math.inf)
+        high[at] = near if difference >= 0 else math.nextafter(near, math.inf)
 
 
 def check_infinities(network: Network, lowerings: Sequence[Lowering]) -> bool:

@@ -11,6 +11,9 @@ from mdpdice.networks.arrays import moved_numbers
 from mdpdice.networks.network import Ints, Kind
 from mdpdice.numerics.graph import edges_of
 
+LEVELS = 32
+"""Chance in a row up to which it is followed a step at a time, which is sooner done than `scipy.sparse` is imported."""
+
 
 def separate_prefix(fields: dict[str, Any]) -> dict[str, Any]:
     """Clear the steps on the chance prefix, copying the chance nodes that are reached later too.
@@ -66,11 +69,21 @@ def separate_prefix(fields: dict[str, Any]) -> dict[str, Any]:
 
 def _reachable(fields: dict[str, Any], nodes: Ints, roots: Ints) -> Ints:
     """Those of some nodes that can be reached from the roots through them alone, breadth first."""
+    level, found, ahead = roots, [roots], np.zeros(len(fields["kind"]), dtype=bool)
+    ahead[nodes] = True
+    ahead[roots] = False
+    for _ in range(LEVELS):
+        to = fields["dst"][edges_of(fields["indptr"], level)[0]]
+        to = to[ahead[to]]
+        level = to[np.sort(np.unique(to, return_index=True)[1])]
+        if not len(level):
+            return np.concatenate(found)
+        ahead[level] = False
+        found.append(level)
+
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import breadth_first_order
 
-    if not len(roots):
-        return roots
     place: NDArray[np.int64] = np.full(len(fields["kind"]), -1, dtype=np.int64)
     place[nodes] = np.arange(len(nodes))
     edges, owner = edges_of(fields["indptr"], nodes)

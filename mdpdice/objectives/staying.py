@@ -50,7 +50,8 @@ class Staying:
         """Find the components; one without ends beside it takes in the nodes that lead to it."""
         chance, ends = whole.kind == Kind.CHANCE, whole.kind == Kind.END
         component = end_components(whole.indptr, whole.dst, chance)
-        component *= bool(component.max(initial=-1)) or bool(ends.any())  # else -1 becomes 0
+        if component.max(initial=-1) == 0 and not ends.any():
+            component[:] = 0
         place = component[whole.source]
         edge = np.flatnonzero((place >= 0) & (place == component[whole.dst]))
         network = whole if len(edge) == whole.n_edges else whole.keep_edges(edge)

@@ -6,6 +6,7 @@ A `Part` is a set of nodes whose successors outside have known values.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import attrs
 
@@ -16,8 +17,7 @@ CLOSE = 1e-12
 """Relative distance of floats from which two rationals are told apart without exact arithmetic."""
 
 
-@attrs.frozen(eq=False)
-class Move:
+class Move(NamedTuple):
     """An option: pay `gain` and go to the node `target` of the part, whose value counts `factor` times."""
 
     edge: int  # of the network
@@ -72,7 +72,7 @@ class Part:
 def _seen(move: Move, side: int, n: int) -> Move:
     (f, fd), (g, gd) = move.factor, move.gain
     target = move.target if move.target < 0 else move.target + n * (side ^ (f < 0))
-    return attrs.evolve(move, target=target, factor=(abs(f), fd), gain=(-g if side else g, gd))
+    return move._replace(target=target, factor=(abs(f), fd), gain=(-g if side else g, gd))
 
 
 def _branch_seen(branch: Branch, side: int, n: int) -> Branch:

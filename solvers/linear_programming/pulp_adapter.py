@@ -26,7 +26,7 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, partial
 from importlib.metadata import version
 from typing import Any
 
@@ -142,9 +142,14 @@ def solve(
                     raise
         return answer
     watch, before = _Watch(stop), time.monotonic()
+    # PuLP leaves zeros out, and gives a variable to an objective without any.
+    plain = program.matrix.has_canonical_format and program.matrix.data.all() and program.cost.any()
     for method, tolerance in _HIGHS_TRIALS if interior else _HIGHS_TRIALS[1:]:
         left = None if time_limit is None else max(0.0, time_limit - (time.monotonic() - before))
-        answer = _run(pulp, problem, variables, rows, _highs(pulp, method, tolerance, left, watch))
+        highs = _highs(pulp, method, tolerance, left, watch)
+        if plain and not _is_pulp4(pulp):
+            highs.buildSolverModel = partial(_build_at_once, program, variables, rows)
+        answer = _run(pulp, problem, variables, rows, highs)
         iterations += answer.iterations
         if watch.raised is not None:
             raise watch.raised
@@ -164,8 +169,26 @@ def write(program: Program, path: str, form: str, names: Sequence[str]) -> None:
     (problem.writeLP if form == "lp" else problem.writeMPS)(path)
 
 
+def _is_pulp4(pulp: Any) -> bool:
+    return hasattr(pulp.LpAffineExpression, "from_list")
+
+
+def _build_at_once(program: Program, variables: list[Any], rows: list[Any], problem: Any) -> None:
+    """Do what PuLP 3.3 does one by one, which takes as long as to solve most programs: fill HiGHS with a program."""
+    n, m, matrix, model = len(program.cost), len(program.rhs), program.matrix, problem.solverModel
+    low, nothing = np.where(program.nonnegative, 0.0, -np.inf), np.zeros(0, dtype=np.int32)
+    cost = -program.cost if program.maximise else program.cost
+    starts, columns = matrix.indptr.astype(np.int32), matrix.indices.astype(np.int32)
+    model.addCols(n, cost, low, np.full(n, np.inf), 0, np.zeros(n, dtype=np.int32), nothing, np.zeros(0))
+    high = np.where(program.equal, program.rhs, np.inf)
+    model.addRows(m, program.rhs, high, matrix.nnz, starts[:-1], columns, matrix.data)
+    for parts in variables, rows:
+        for index, part in enumerate(parts):
+            part.index = index
+
+
 def _build(pulp: Any, program: Program) -> tuple[Any, list[Any], list[Any]]:
-    pulp4 = hasattr(pulp.LpAffineExpression, "from_list")
+    pulp4 = _is_pulp4(pulp)
     expression = pulp.LpAffineExpression.from_list if pulp4 else pulp.LpAffineExpression
     problem = pulp.LpProblem("mdp", pulp.LpMaximize if program.maximise else pulp.LpMinimize)
     # Zeros in front: PuLP 3.3 hands its variables to the solver in alphabetical order.

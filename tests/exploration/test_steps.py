@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from mdpdice import Discounted, Dist, Game, Horizon, Network, Status, d6, decide, end, explore, go, pass_to, roll, solve
 from mdpdice.errors import CycleError, DiscountRangeError, GameError, HorizonRangeError, MdpDiceError, UnsupportedError
+from mdpdice.exploration import chance_prefix
 
 HALF = Fraction(1, 2)
 SOLVERS = ["backward-induction", "value-iteration"]
@@ -522,3 +523,18 @@ def test_no_numbers_come_out_of_a_refused_problem():
         with pytest.raises(MdpDiceError):
             solve(declared)
     assert np.isfinite(solve(game({"start": lambda: decide({"a": end(1)})})).value())
+
+
+@pytest.mark.parametrize("length", [1, 5, 300])
+def test_a_chance_prefix_is_the_same_however_it_is_followed(length, monkeypatch):
+    """Chance in a row, with ways back into it, that is followed a step at a time, or all at once."""
+
+    def node(at):
+        if at == "choice":
+            return decide({"again": go(0), "half": go(length // 2), "stop": end(1)})
+        return roll(d6, lambda face: go(min(at + face, length - 1)) if at < length - 1 else go("choice"))
+
+    found = [explore(Game.of(start=0, node=node)).digest]
+    monkeypatch.setattr(chance_prefix, "LEVELS", 0)
+    found.append(explore(Game.of(start=0, node=node)).digest)
+    assert found[0] == found[1]

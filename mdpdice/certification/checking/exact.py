@@ -81,13 +81,13 @@ class _Numbers:
 
     @staticmethod
     def of(problem: Network) -> _Numbers:
-        parts = [_pair(x) for x in problem.numerator.tolist()]
+        parts = _pairs(problem.numerator.tolist())
         if not all(denominator == 1 for _, denominator in parts):
             bounds = problem.indptr.tolist()
             for first, last in itertools.pairwise(bounds):
                 whole = math.lcm(*[d for _, d in parts[first:last]])
                 parts[first:last] = [(n * (whole // d), 1) for n, d in parts[first:last]]
-        reward = [_pair(x) for x in problem.reward.tolist()]
+        reward = _pairs(problem.reward.tolist())
         for edge, exact in problem.exact_rewards.items():
             reward[edge] = _pair(exact)
         up, down = problem.discount.as_integer_ratio()
@@ -104,6 +104,12 @@ class _Numbers:
 def _pair(number: Any) -> Pair:
     n, d = number.as_integer_ratio()
     return int(n), int(d)
+
+
+def _pairs(numbers: list[Any]) -> list[Pair]:
+    """Return the pairs of numbers of which many are equal."""
+    known = {number: _pair(number) for number in set(numbers)}
+    return [known[number] for number in numbers]
 
 
 def _first_wrong(

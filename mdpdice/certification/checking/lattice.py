@@ -233,9 +233,6 @@ class _Core:
 
     @classmethod
     def of(cls, lattice: Lattice, claim: Claim) -> _Core | None:
-        from scipy.sparse import csr_array
-        from scipy.sparse.csgraph import connected_components
-
         n = lattice.n_nodes
         number = np.full(n, -1)
         number[claim.entries] = np.arange(len(claim.entries))
@@ -244,14 +241,19 @@ class _Core:
         stays = possible & (lattice.update < 0)
         if (number[lattice.dst[possible & ~stays]] < 0).any():
             return None
-        graph = csr_array((np.ones(int(stays.sum())), (source[stays], lattice.dst[stays])), shape=(n, n))
-        _, label = connected_components(graph, connection="strong")
-        # An edge that stays at its point is read from the store only where it closes a cycle.
-        closes = stays & (label[source] == label[lattice.dst]) & (number[lattice.dst] >= 0)
-        reads = np.where(possible & (closes | ~stays), number[lattice.dst], -1)
-        order = _successors_first(n, source, lattice.dst, stays & ~closes)
+        inside = stays
+        if (order := _successors_first(n, source, lattice.dst, inside)) is None:
+            from scipy.sparse import csr_array
+            from scipy.sparse.csgraph import connected_components
+
+            graph = csr_array((np.ones(int(stays.sum())), (source[stays], lattice.dst[stays])), shape=(n, n))
+            _, label = connected_components(graph, connection="strong")
+            # An edge that stays at its point is read from the store only where it closes a cycle.
+            inside = stays & ((label[source] != label[lattice.dst]) | (number[lattice.dst] < 0))
+            order = _successors_first(n, source, lattice.dst, inside)
         if order is None:
             return None
+        reads = np.where(possible & ~inside, number[lattice.dst], -1)
         core, ports, pairs = _arranged(lattice, order, source, reads, claim.choices is None)
         place = np.empty(lattice.size, dtype=lattice.point_type)
         return cls(lattice, claim, GridTables(lattice), core, ports, pairs, place)

@@ -85,13 +85,13 @@ def greedy(layers, claim):
     program = layers.program
     solution = solve(lattice)
     for point in np.flatnonzero(layers.reached.any(axis=0)).tolist():
-        rows, tables = solution.table.rows(point)
+        rows, tables, at = solution.table.rows(point)
         for node in np.flatnonzero((lattice.kind == Kind.MAX) | (lattice.kind == Kind.MIN)).tolist():
             edges = range(int(lattice.indptr[node]), int(lattice.indptr[node + 1]))
             worth = [
-                float(rows[program.edge_row[edge]])
-                if (lattice.guard[edge] < 0 or tables.guards[lattice.guard[edge], 0])
-                and tables.targets[lattice.update[edge], 0] >= 0
+                float(rows[program.edge_row[edge], at])
+                if (lattice.guard[edge] < 0 or tables.guards[lattice.guard[edge], at])
+                and tables.targets[lattice.update[edge], at] >= 0
                 else -np.inf
                 for edge in edges
             ]

@@ -173,13 +173,13 @@ def chosen(name, change):
     lattice, solution = layers.lattice, solve(layers.lattice)
     choices = np.full((lattice.n_nodes, lattice.size), -1, dtype=np.int16)
     for point in np.flatnonzero(layers.reached.any(axis=0)).tolist():
-        rows, tables = solution.table.rows(point)
+        rows, tables, at = solution.table.rows(point)
         for node in np.flatnonzero((lattice.kind == Kind.MAX) | (lattice.kind == Kind.MIN)).tolist():
             turn = 1 if lattice.kind[node] == Kind.MAX else -1
             worth = [
-                turn * float(rows[layers.program.edge_row[edge]])
-                if (lattice.guard[edge] < 0 or tables.guards[lattice.guard[edge], 0])
-                and tables.targets[lattice.update[edge], 0] >= 0
+                turn * float(rows[layers.program.edge_row[edge], at])
+                if (lattice.guard[edge] < 0 or tables.guards[lattice.guard[edge], at])
+                and tables.targets[lattice.update[edge], at] >= 0
                 else -np.inf
                 for edge in range(int(lattice.indptr[node]), int(lattice.indptr[node + 1]))
             ]
