@@ -91,7 +91,7 @@ class Alone(contextlib.AbstractContextManager["Alone"]):
         """Return an array of False that all processes of a machine have in common."""
         return np.zeros(shape, dtype=np.bool_)
 
-    def merge(self, marks: NDArray[np.bool_], points: NDArray[np.int64]) -> None:
+    def merge(self, marks: NDArray[np.bool_], points: NDArray[np.int64] | slice) -> None:
         """Mark at some points what any process had marked there when all last met."""
 
     def share(self, length: int, turn: int = 0) -> tuple[int, int, NDArray[np.int16]]:

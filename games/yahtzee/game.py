@@ -26,7 +26,7 @@ from typing import ClassVar, Literal
 
 import attrs
 
-from mdpdice import Counter, Expr, Option, go, when
+from mdpdice import Counter, Expr, Option, when
 from mdpdice.games.yahtzee.sheet import UPPER, ScoreSheet, upper_points
 
 LOWER = ("three of a kind", "four of a kind", "full house", "small straight", "large straight", "chance", "yahtzee")
@@ -102,4 +102,4 @@ class Yahtzee(ScoreSheet):
                     score = score + 100 * self.fifty
                     if at == yahtzee:
                         updates.append(self.fifty.set(1))
-            yield box, when(there, go("turn", *updates, reward=score))
+            yield box, when(there, self.scored(score, *updates))

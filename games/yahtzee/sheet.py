@@ -9,11 +9,11 @@ from __future__ import annotations
 import abc
 from collections.abc import Iterable
 from itertools import combinations
-from typing import ClassVar, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import attrs
 
-from mdpdice import Counter, Flags, Game, Node, Option, d6, decide, end, go, roll, when
+from mdpdice import Counter, Edge, Expr, Flags, Game, Node, Option, d6, decide, end, go, roll, when
 
 UPPER = ("ones", "twos", "threes", "fours", "fives", "sixes")
 
@@ -70,6 +70,10 @@ class ScoreSheet(Game[State, Action]):
             case _:
                 extra = when(self.upper >= 63, end(self.extra), end(0))
                 return when(self.boxes.count() == len(self.sheet), extra, go(Throw((), 2)))
+
+    def scored(self, score: int | Expr, *updates: Any) -> Edge[State]:
+        """Return what follows when a box is filled with so many points."""
+        return go("turn", *updates, reward=score)
 
     @abc.abstractmethod
     def fill(self, dice: tuple[int, ...]) -> Iterable[tuple[str, Option[str]]]:

@@ -16,7 +16,7 @@ from typing import ClassVar
 
 import attrs
 
-from mdpdice import Option, go, when
+from mdpdice import Option, when
 from mdpdice.games.yahtzee.sheet import UPPER, ScoreSheet, upper_points
 
 LOWER = (
@@ -67,4 +67,4 @@ class Yatzy(ScoreSheet):
             updates = [self.boxes.add(at)]
             if box in UPPER:
                 updates.append(self.upper.add(score))
-            yield box, when(~self.boxes[at], go("turn", *updates, reward=score))
+            yield box, when(~self.boxes[at], self.scored(score, *updates))

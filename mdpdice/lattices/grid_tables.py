@@ -79,8 +79,8 @@ class GridTables:
     lattice: Lattice
 
     def at(self, points: NDArray[np.int64]) -> Tables:
-        """Tables for some points, int64 of shape (L,)."""
-        lattice = self.lattice
+        """Tables for some points, whole numbers of shape (L,)."""
+        lattice, points = self.lattice, points.astype(np.int64, copy=False)
         places = _Places(lattice, points)
         targets = np.empty((len(lattice.updates) + 1, len(points)), dtype=lattice.point_type)
         found = np.empty(len(points), dtype=lattice.point_type)

@@ -14,7 +14,9 @@ edges inside the layer increase.  That order is only for speed.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Sequence
+from functools import cached_property
 from itertools import combinations, islice
 from typing import Any
 
@@ -30,6 +32,8 @@ from mdpdice.networks.network import Bools, Ints
 SAMPLE = 4096
 """Points on which candidates are tried."""
 CANDIDATES = 200
+PIECE = 1 << 20
+"""Points of a layer that are listed together, about."""
 
 
 @attrs.frozen(eq=False)
@@ -38,23 +42,73 @@ class Ranks:
 
     Parameters
     ----------
+    lattice : Lattice
+        The lattice.
     progress : tuple of Expr
         What never decreases; empty if there is nothing.
     declared : bool
         Whether the game says so.
-    layer : ndarray of int32, shape (points of the grid,)
-        Layer of every point; increases with the progress.
-    inner : ndarray of int32, shape (points of the grid,)
-        Order of the points within a layer.
+    order : tuple of Expr
+        What orders the points within a layer.
     strict : bool
         Whether every edge of the sample led to a later layer.
     """
 
+    lattice: Lattice
     progress: tuple[Expr, ...]
     declared: bool
-    layer: Any
-    inner: Any
+    order: tuple[Expr, ...]
     strict: bool
+
+    @cached_property
+    def count(self) -> int:
+        """Number of layers."""
+        return int(self._rank.max()) + 1
+
+    @cached_property
+    def layer(self) -> Any:
+        """Layer of every point, uint16 if there are not too many; increases with the progress."""
+        return np.ascontiguousarray(np.broadcast_to(_short(self._rank), self.lattice.shape)).reshape(-1)
+
+    @cached_property
+    def inner(self) -> Any:
+        """Order of the points within a layer."""
+        if not self.order:
+            return np.broadcast_to(np.uint16(0), self.lattice.size)
+        rank = _short(_ranked(self.lattice, self.order))
+        return np.ascontiguousarray(np.broadcast_to(rank, self.lattice.shape)).reshape(-1)
+
+    @property
+    def combinations(self) -> int:
+        """How many combinations the values of the counters have that the progress depends on."""
+        names = {name for expr in self.progress for name in expr.names}
+        return math.prod(len(axis.values) for axis in self.lattice.axes if axis.name in names)
+
+    def length(self, number: int) -> int:
+        """Count the points of a layer."""
+        _, rest, starts = self._listed
+        return int(starts[number + 1] - starts[number]) * len(rest)
+
+    def points(self, number: int) -> Iterator[Ints]:
+        """Yield the points of a layer, of type `Lattice.point_type`, some at a time."""
+        first, rest, starts = self._listed
+        end, step = int(starts[number + 1]), max(1, PIECE // len(rest))
+        for at in range(int(starts[number]), end, step):
+            yield (first[at : min(at + step, end), None] + rest).reshape(-1)
+
+    @cached_property
+    def _rank(self) -> Any:
+        """Layers by the counters that the progress depends on; the axes of the others have length 1."""
+        return _ranked(self.lattice, self.progress)
+
+    @cached_property
+    def _listed(self) -> tuple[Ints, Ints, Ints]:
+        """Points with the first values of all other counters, by layer; what other values add; starts of layers."""
+        lattice, rank = self.lattice, _short(self._rank)
+        order = np.argsort(rank, axis=None, kind="stable")
+        starts = np.searchsorted(rank.reshape(-1)[order], np.arange(self.count + 2))
+        free = [length if one == 1 else 1 for length, one in zip(lattice.shape, rank.shape, strict=True)]
+        return _points(lattice, rank.shape)[order], _points(lattice, free), starts
 
 
 def rank_points(lattice: Lattice, *, infer: bool = True) -> Ranks:
@@ -96,7 +150,7 @@ def rank_points(lattice: Lattice, *, infer: bool = True) -> Ranks:
         rises = [moves.rising(expr, left) for expr in candidates]
         best = max(range(len(candidates)), key=rises.__getitem__)
         inner = [candidates[best]] if rises[best] > (0, 0) else []
-    return Ranks(tuple(chosen), declared, _ranked(lattice, chosen), _ranked(lattice, inner), strict=not left.any())
+    return Ranks(lattice, tuple(chosen), declared, tuple(inner), strict=not left.any())
 
 
 def _candidates(lattice: Lattice) -> Iterator[Expr]:
@@ -189,10 +243,12 @@ def _computed(expr: Expr, values: dict[str, Ints]) -> Any:
     return found
 
 
-def _ranked(lattice: Lattice, exprs: list[Expr]) -> Any:
-    """Ranks of the points of the grid by some expressions, the first one most significant."""
-    rank: Any = np.int32(0)
-    # Every counter along its own axis: what the expressions do not look at is not computed for every point.
+def _ranked(lattice: Lattice, exprs: tuple[Expr, ...]) -> Any:
+    """Ranks of the points of the grid by some expressions, the first one most significant.
+
+    An axis that they do not look at has length 1.
+    """
+    rank: Any = np.zeros([1] * len(lattice.axes), dtype=np.int32)
     values = {
         axis.name: np.arange(axis.values.start, axis.values.stop, axis.values.step).reshape(
             [-1 if at == number else 1 for at in range(len(lattice.axes))]
@@ -201,10 +257,21 @@ def _ranked(lattice: Lattice, exprs: list[Expr]) -> Any:
     }
     for at, expr in enumerate(exprs):
         index = _compressed(_computed(expr, values))
-        rank = _compressed(rank.astype(np.int64) * (int(index.max()) + 1) + index) if at else index
-    everywhere = np.empty(lattice.shape, dtype=np.int32)
-    everywhere[...] = rank
-    return everywhere.reshape(-1)
+        rank = _compressed(rank.astype(np.int64) * (int(index.max()) + 1) + index) if at else rank + index
+    return rank
+
+
+def _short(rank: Any) -> Any:
+    """Return ranks in two bytes each, if they fit."""
+    return rank.astype(np.uint16 if int(rank.max()) < 1 << 16 else np.int32)
+
+
+def _points(lattice: Lattice, lengths: Sequence[int]) -> Ints:
+    """Return the points where every counter has one of so many first values."""
+    found = np.zeros(1, dtype=lattice.point_type)
+    for length, stride in zip(lengths, lattice.strides, strict=True):
+        found = (found[:, None] + stride * np.arange(length, dtype=lattice.point_type)).reshape(-1)
+    return found
 
 
 def _compressed(numbers: Any) -> Any:

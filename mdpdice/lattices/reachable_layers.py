@@ -52,7 +52,7 @@ class Layer:
     ----------
     number : int
         Its number.
-    points : ndarray of int64
+    points : ndarray of `Lattice.point_type`
         Those of its points that play can reach.
     part : ndarray of int64 or None
         For a layer that leads to itself: the part that every point belongs to.
@@ -72,7 +72,7 @@ class Layers:
     program : Program
         The core.
     ranks : Ranks
-        Layer of every point of the grid.
+        Which layers the grid has.
     layers : tuple of Layer
         Those that play can reach, the first one first.
     reached : ndarray of bool, shape (entries, points of the grid)
@@ -160,29 +160,31 @@ def find_large_layers(lattice: Lattice, run: Run, *, max_bytes: int | None = Non
 
 
 def _find(lattice: Lattice, run: Run, limit: int, least: int = 0) -> Layers | None:
-    program = compile_program(lattice)
-    spare = max(0, available_bytes() - _check_memory(program, limit, run)) // KEPT_SHARE // run.team.local
-    ranks = rank_points(lattice)
-    if lattice.n_edges * lattice.size < least * (int(ranks.layer.max()) + 1):
+    program, ranks = compile_program(lattice), rank_points(lattice)
+    spare = max(0, available_bytes() - _check_memory(program, ranks, limit, run)) // KEPT_SHARE // run.team.local
+    if lattice.n_edges * lattice.size < least * ranks.count:
         return None
-    spread = _Spread(program, ranks, run, "found", spare)
+    spread = _Spread(program, ranks, run, "found", spare, limit)
     found = spread.run()
     if spread.itself:
         # Every process looks at all points then: the parts of a layer depend on the order in which they are found.
-        found = _Spread(program, attrs.evolve(ranks, strict=False), run, "found", spare).run()
+        found = _Spread(program, attrs.evolve(ranks, strict=False), run, "found", spare, limit).run()
     if found is None:
         # What was inferred from a sample does not hold everywhere, so nothing is inferred.
-        found = _Spread(program, rank_points(lattice, infer=False), run, "again", spare).run()
+        found = _Spread(program, rank_points(lattice, infer=False), run, "again", spare, limit).run()
         assert found is not None
     return found
 
 
-def _check_memory(program: Program, limit: int, run: Run) -> int:
-    """Return the bytes that all processes of this machine need, if they may be used."""
+def _check_memory(program: Program, ranks: Ranks, limit: int, run: Run, points: int = 0) -> int:
+    """Return the bytes that all processes of this machine need, if they may be used and play can reach some points."""
     size, entries, width = program.lattice.size, len(program.entries), program.lattice.point_type.itemsize
     on_disk = run.checkpoint is not None or run.team.folder is not None
-    # Layer, order in it and place of every point, with room to sort; per entry a mark and two for the check; a value.
-    needed = size * ((36 + width + entries * 3) * run.team.local + entries * (0 if on_disk else 8))
+    # The layer of every point; who solved it; in layers that lead to themselves order and place, in two loops.
+    each = 2 + (2 if run.team.size > 1 else 0) + (0 if ranks.strict else 4 + 2 * width)
+    # Layers are ranked and put in order; what was reached is listed by layer, and twice by the check.
+    own = size * each + 28 * ranks.combinations + points * (3 * width + (0 if ranks.strict else 8))
+    needed = own * run.team.local + size * entries * (1 if on_disk else 9)
     if needed > limit:
         msg = (
             f"the lattice has {size:,} points and {entries} core nodes whose values are stored: about "
@@ -190,14 +192,14 @@ def _check_memory(program: Program, limit: int, run: Run) -> int:
             "steps, or let fewer core states be entered by edges that change counters; where play comes to few of the "
             "points, solve game.unrolled(); with a checkpoint in a folder values lie there, and less memory is taken"
         )
-        raise StateLimitError(msg, explored=0, frontier=[], value=needed, limit=limit)
+        raise StateLimitError(msg, explored=points, frontier=[], value=needed, limit=limit)
     return needed
 
 
 class _Spread:
     """Marks what can be reached; `series` is the name in a checkpoint, and kept tables have `spare` bytes at most."""
 
-    def __init__(self, program: Program, ranks: Ranks, run: Run, series: str, spare: int) -> None:
+    def __init__(self, program: Program, ranks: Ranks, run: Run, series: str, spare: int, limit: int) -> None:
         self.program = program
         self.lattice = lattice = program.lattice
         self.ranks = ranks
@@ -208,9 +210,10 @@ class _Spread:
         self.itself = self.back = False  # whether a layer turned out to lead to itself, or to an earlier one
         self.reached = self.team.marks((len(program.entries), lattice.size))
         self.reached[0, lattice.start_point] = True
-        self.place = np.full(lattice.size, -1, dtype=lattice.point_type)
+        self.place = np.zeros(0, dtype=lattice.point_type)
         self.counts = np.zeros(2, dtype=np.int64)
         self.spare = spare
+        self.limit = limit
         self.kept: dict[tuple[int, int], Tables] = {}
         self.ahead: Future[tuple[Ints, Tables]] | None = None
 
@@ -261,28 +264,27 @@ class _Spread:
     def run(self) -> Layers | None:
         """Return the layers; None if a progress that was inferred turns out to decrease."""
         ranks = self.ranks
-        order = np.argsort(ranks.layer, kind="stable")
-        starts = np.searchsorted(ranks.layer[order], np.arange(int(ranks.layer.max()) + 2))
         file = self.progress.checkpoint
-        layers, begin = self._resumed(len(starts) - 1)
+        layers, begin = self._resumed(ranks.count)
+        points = sum(len(layer.points) for layer in layers)
         with workers() as pool:
-            for number in range(begin, len(starts) - 1):
-                points, after = np.split(order[starts[number] :], starts[number + 1 : number + 3] - starts[number])[:2]
-                self.team.merge(self.reached, points)
+            for number in range(begin, ranks.count):
                 self.progress.check()
-                layer = self._layer(pool, number, points, after)
+                layer = self._layer(pool, number)
                 if layer is None:
                     return None
                 if len(layer.points):
                     layers.append(layer)
+                    points += len(layer.points)
+                    _check_memory(self.program, ranks, self.limit, self.progress, points)
                 due = file is not None and bool(layers) and file.due(1.0)
                 states, edges, itself, back, now = self._summed(due=due)
                 self.itself, self.back = itself > 0, back > 0
                 if itself or back:
                     return None
-                self.progress.tell("explore", layers=number + 1, of=len(starts) - 1, states=states, edges=edges)
+                self.progress.tell("explore", layers=number + 1, of=ranks.count, states=states, edges=edges)
                 if now:
-                    self.team.merge(self.reached, order[starts[number + 1] :])
+                    self.team.merge(self.reached, np.s_[:])
                 if now and file is not None:
                     file.put(self.series, self._state(layers, number + 1, (states, edges)))
         states, edges, *_ = self._summed()
@@ -305,7 +307,7 @@ class _Spread:
             "reached": np.packbits(self.reached),
             "length": np.array([len(layer.points) for layer in layers], dtype=np.int64),
             "cyclic": np.array([layer.part is not None for layer in layers], dtype=np.bool_),
-            "points": points.astype(self.place.dtype),
+            "points": points.astype(self.lattice.point_type),
             "part": np.concatenate(none + [layer.part for layer in layers if layer.part is not None]),
         }
 
@@ -316,14 +318,14 @@ class _Spread:
         if state is None:
             return [], 0
         with team.together(), nullcontext() if file is None else file.last(self.series).part(self.series):
-            done, points, length = int(state["done"][0]), state["points"].astype(np.int64), state["length"]
+            done, points, length = int(state["done"][0]), state["points"], state["length"]
             cuts = np.cumsum(length)
             inside = (length > 0).all() and (length <= len(points)).all() and cuts[-1] == len(points)
             if not (inside and 0 < done <= count and ((points >= 0) & (points < size)).all()):
                 raise ValueError("its layers are out of range")
             number, part = self.ranks.layer[points], np.full(len(points), -1)
             part[np.repeat(state["cyclic"], length)] = state["part"]
-            at = number[cuts - 1]
+            at = number[cuts - 1].astype(np.int64)
             inside = (np.repeat(at, length) == number).all() and ((part >= -1) & (part < size)).all()
             if not (inside and (np.diff(at) > 0).all()):
                 raise ValueError("its points are not those of its layers")
@@ -338,8 +340,8 @@ class _Spread:
         self.progress.tell("resume", layers=done)
         return layers, done
 
-    def _layer(self, pool: ThreadPoolExecutor, number: int, points: Ints, after: Ints) -> Layer | None:
-        live = points[self.reached[:, points].any(axis=0)]
+    def _layer(self, pool: ThreadPoolExecutor, number: int) -> Layer | None:
+        live = self._points(number, marked=True)
         if len(live) == 0:
             return Layer(number, live, None)
         if self.ranks.strict:
@@ -356,9 +358,12 @@ class _Spread:
                     self._keep(number, at, tables)
                 return Layer(number, live, None)
             self.counts[:] = before
-        (points, tables), self.ahead = self._ready(points) if self.ahead is None else self.ahead.result(), None
-        if not self.ranks.strict and len(after) <= AHEAD_UP_TO_POINTS and self.reached[:, after].any():
-            self.ahead = pool.submit(self._ready, after)
+        ready, self.ahead = self._ready(self._points(number)) if self.ahead is None else self.ahead.result(), None
+        points, tables = ready
+        if not self.ranks.strict and self.ranks.length(number + 1) <= AHEAD_UP_TO_POINTS:
+            after = self._points(number + 1)
+            if self.reached[:, after].any():
+                self.ahead = pool.submit(self._ready, after)
         parent = np.arange(len(points))
         itself = self._spread(tables, parent)
         if itself is None:
@@ -370,11 +375,22 @@ class _Spread:
                 parent = parent[parent]
             part = parent[live]
         self._keep(number, 0, tables.take(live))
-        return Layer(number, points[live], part)
+        return Layer(number, points[live].astype(self.lattice.point_type), part)
+
+    def _points(self, number: int, *, marked: bool = False) -> Ints:
+        """Return the points of a layer in the order of the grid, all of them or those that play can reach."""
+        found = [np.zeros(0, dtype=self.lattice.point_type)]
+        for points in self.ranks.points(number):
+            if marked:
+                self.team.merge(self.reached, points)
+            found.append(points[self.reached[:, points].any(axis=0)] if marked else points)
+        return np.sort(np.concatenate(found), kind="stable")
 
     def _ready(self, points: Ints) -> tuple[Ints, Tables]:
         """Points of a layer in the order in which it is played, so that few rounds are needed, and their tables."""
         points = points[np.argsort(self.ranks.inner[points], kind="stable")]
+        if not len(self.place):
+            self.place = np.full(self.lattice.size, -1, dtype=self.lattice.point_type)
         self.place[points] = np.arange(len(points))
         return points, self.tables.at(points)
 

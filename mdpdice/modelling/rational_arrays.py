@@ -11,6 +11,7 @@ import math
 import operator
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
@@ -77,10 +78,8 @@ class Column:
             return cls(np.array(entries)[at], defined=defined)
         if isinstance(entries[0], float):
             return cls(np.array(entries)[at], 0, defined=defined)
-        common = math.lcm(*(Fraction(entry).denominator for entry in entries))
-        numerators = [int(entry * common) for entry in entries]
-        bounds = (min(numerators), max(numerators))
-        return cls(lambda: np.array(numerators, dtype=np.int64)[at], common, *bounds, defined)
+        common, low, high, made = _numerators(tuple(entries))
+        return cls(lambda: made()[at], common, low, high, defined)
 
     def flags(self, op: str, mask: int) -> Column:
         """Return an operation on sets of boxes, which are the bits of the numbers."""
@@ -138,6 +137,17 @@ _UFUNCS: dict[str, Callable[[Any, Any], Any]] = {
     "+": np.add, "-": np.subtract, "*": np.multiply, "//": np.floor_divide, "%": np.remainder,
     "least": np.minimum, "most": np.maximum,
 }  # fmt: skip
+
+
+@lru_cache(maxsize=64)
+def _numerators(entries: tuple[Any, ...]) -> tuple[int, int, int, Callable[[], Any]]:
+    """Return a common denominator of rationals, the least and the largest numerator, and who makes their array.
+
+    A table that is looked up again and again, at some points at a time, is turned into an array once.
+    """
+    common = math.lcm(*(Fraction(entry).denominator for entry in entries))
+    numerators = [int(entry * common) for entry in entries]
+    return common, min(numerators), max(numerators), cache(lambda: np.array(numerators, dtype=np.int64))
 
 
 def combine(op: str, columns: Sequence[Column]) -> Column:

@@ -44,7 +44,9 @@ MOST_NAMES = 1_000_000
 """States up to which a network is kept with its names, which take a while to write; larger ones are explored again."""
 _ENTRIES = {**HEADER, "question": dict, "notes": list, "width": float, "exact": (list, type(None)), "size": list}
 _NETWORK = {f"network_{name}": kinds for name, kinds in NETWORK_DTYPES.items()}
-_DTYPES = _NETWORK | ANSWER_DTYPES | {"reached": ("|u1",)} | dict.fromkeys(("layers", "points", "parts"), ("<i8",))
+_DTYPES = (
+    _NETWORK | ANSWER_DTYPES | {"reached": ("|u1",)} | dict.fromkeys(("layers", "points", "parts"), ("<i8", "<i4"))
+)
 _DTYPES |= dict.fromkeys(("lowers", "uppers", "widths", "costs"), ("<f8",))
 
 

@@ -159,7 +159,7 @@ def _verified(layers: Layers, stored: Floats, run: Run) -> tuple[Callable[[], No
     file, team = run.checkpoint, run.team
     own = np.zeros(0, dtype=np.uint8)
     # A row for every process, with what it found; those of other machines stay empty, and then nothing is kept.
-    rows = team.marks((team.size, 6, 8 * (int(layers.ranks.layer.max()) + 1))).view(np.float64)
+    rows = team.marks((team.size, 6, 8 * layers.ranks.count)).view(np.float64)
     found = Found(rows[team.rank, :4], rows[team.rank, 4])
     found.longest[:] = 1.0
     if file is not None:

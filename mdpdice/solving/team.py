@@ -125,7 +125,7 @@ class Team(Alone):
         count = math.prod(shape)
         return self._common((-(-count // 8),), 0.0).view(np.bool_)[:count].reshape(shape)
 
-    def merge(self, marks: NDArray[np.bool_], points: Ints) -> None:
+    def merge(self, marks: NDArray[np.bool_], points: Ints | slice) -> None:
         """Mark at some points what any process had marked there when all last met."""
         if self._machines > 1:
             with self.together():

@@ -42,7 +42,7 @@ def unfinished(layers: Layers, objective: Objective, run: Run, reason: str) -> S
             least, most = _between(layers, first, [float(np.nanmin(known) - off), float(np.nanmax(known) + off)])
             low, high = max(low, least), min(high, most)
     made = Provenance("layer-sweeps", str(objective), objective.wanted(lattice), version=library_version())
-    table = GridValues(layers, left.value, np.full(int(ranks.layer.max()) + 1, np.inf), made.sense)
+    table = GridValues(layers, left.value, np.full(ranks.count, np.inf), made.sense)
     middle = low + (high - low) / 2 if high - low < np.inf else 0.0
     return Solution(table, Status.PARTIAL, made, reason=reason, at_start=(middle, low, high))
 

@@ -144,7 +144,7 @@ def test_more_points_than_32_bits_count():
     for update in range(len(lattice.updates)):
         assert tables.targets[update].tolist() == lattice.targets(update, points).tolist()
     assert tables.targets.max() == tables.targets[-1, -1] == lattice.size - 1
-    with pytest.raises(StateLimitError, match=r"2,207,140,000 points .* about 121.4 GB, and 0.1 GB .*unrolled"):
+    with pytest.raises(StateLimitError, match=r"2,207,140,000 points .* about 68.5 GB, and 0.1 GB .*unrolled"):
         layers_module.find_large_layers(lattice, Run(), max_bytes=1 << 27)
 
 

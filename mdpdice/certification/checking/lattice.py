@@ -72,6 +72,8 @@ PIECE, PIECES = 8192, 32
 
 Whatever the number of threads and processes, room for rounding is found for the same pieces, so it has the same bits.
 """
+LISTED = 1 << 20
+"""Points that are put in the order of layers together."""
 BATCHES, BATCH = 16, 32768
 """Thin layers are checked in `BATCHES` batches or more, each of at most `BATCH` points with tables made at once."""
 GUESS, TRIES = 64.0, 4
@@ -92,7 +94,7 @@ class Claim:
         Core nodes with stored values.
     values : ndarray of float64, shape (K, points of the grid)
         The values; NaN where nothing is claimed.
-    layer, inner : ndarray of int32, shape (points of the grid,)
+    layer, inner : ndarray of whole numbers from 0 on, shape (points of the grid,)
         Layer of every point, and its place in the order of the layer.
     choices : ndarray of int16, shape (core nodes, points of the grid), optional
         Which of its edges a decision takes, counted from 0.
@@ -100,8 +102,8 @@ class Claim:
 
     entries: Ints
     values: Floats
-    layer: NDArray[np.int32]
-    inner: NDArray[np.int32]
+    layer: NDArray[Any]
+    inner: NDArray[Any]
     choices: NDArray[np.int16] | None = None
 
 
@@ -168,24 +170,21 @@ def verify_lattice(
     """
     count = int(claim.layer.max(initial=0)) + 1
     nothing = np.full(count, np.inf)
-    stored = ~np.isnan(claim.values)
     shape = (len(claim.entries), lattice.size)
     flat = (claim.layer, claim.inner)
-    if claim.values.shape != shape or any(array.shape != shape[1:] for array in flat):
+    if claim.values.shape != shape or any(array.shape != shape[1:] or array.min() < 0 for array in flat):
         return Widths(nothing, nothing, "the claim does not fit the lattice")
     if 0 < abs(lattice.total) < kernels.NORMAL:
         return Widths(nothing, nothing, "the total of both sides is below the range of floats")
     start = np.flatnonzero(claim.entries == lattice.start)
-    if len(start) != 1 or not stored[start[0], lattice.start_point]:
+    if len(start) != 1 or np.isnan(claim.values[start[0], lattice.start_point]):
         return Widths(nothing, nothing, "nothing is claimed about the start")
     core = _Core.of(lattice, claim)
     if core is None:
         return Widths(nothing, nothing, "a cycle of the core does not pass through a stored value")
-    points = np.flatnonzero(stored.any(axis=0))
-    points = points[_sorted(-claim.inner[points])]
-    points = points[_sorted(claim.layer[points])]
+    points, ends = _in_layers(claim, count, lattice.point_type)
     found = Found(np.zeros((4, count)), np.ones(count)) if found is None else found
-    core.look(points, np.searchsorted(claim.layer[points], np.arange(count + 1)), check, found, share)
+    core.look(points, ends, check, found, share)
     optimal, policy = nothing.copy(), nothing.copy()
     best = follow = 0.0
     for number in range(count - 1, -1, -1):
@@ -197,12 +196,24 @@ def verify_lattice(
     return Widths(optimal, policy)
 
 
-def _sorted(numbers: NDArray[np.int32]) -> Ints:
-    """Order of some numbers; those that are equal stay in theirs."""
-    low, high = (int(numbers.min()), int(numbers.max())) if len(numbers) else (0, 0)
-    # Sorting short integers takes a fifth of the time.
-    short = (numbers - low).astype(np.uint16) if high - low < 1 << 16 else numbers
-    return np.argsort(short, kind="stable")
+def _in_layers(claim: Claim, count: int, kind: np.dtype[Any]) -> tuple[Ints, Ints]:
+    """Points where something is claimed by layer, the last in its order first; where layers begin, and the end."""
+    values, size = claim.values, len(claim.layer)
+    parts = [np.flatnonzero(~np.isnan(values[:, at : at + LISTED]).all(axis=0)) + at for at in range(0, size, LISTED)]
+    points = np.concatenate([part.astype(kind) for part in parts])
+    inner = claim.inner[points]
+    if (inner != inner[0]).any():
+        points = points[np.argsort(inner.max() - inner, kind="stable")]
+    # Points keep their order within a layer, and nothing is as long as the list but the list.
+    pieces = [points[at : at + LISTED] for at in range(0, len(points), LISTED)]
+    counts = np.array([np.bincount(claim.layer[piece], minlength=count) for piece in pieces])
+    ends = np.concatenate(([0], np.cumsum(counts.sum(axis=0))))
+    found, begin = np.empty_like(points), ends[:-1].copy()
+    for piece, own in zip(pieces, counts, strict=True):
+        order = np.argsort(claim.layer[piece], kind="stable")
+        found[np.repeat(begin - np.cumsum(own) + own, own) + np.arange(len(piece))] = piece[order]
+        begin += own
+    return found, ends
 
 
 def _workers() -> int:
@@ -387,7 +398,7 @@ class _Core:
         tables, claim = self.tables.at(points), self.claim
         cuts = (np.diff(claim.inner[points]) != 0) | (np.diff(claim.layer[points]) != 0)
         starts = np.concatenate(([0], np.flatnonzero(cuts) + 1, [len(points)]))
-        return points, _cut(starts, kernels.LANES), tables.targets, tables.guards, tables.rewards
+        return tables.points, _cut(starts, kernels.LANES), tables.targets, tables.guards, tables.rewards
 
     def _arguments(self, tables: tuple[Any, ...], following: bool) -> tuple[Any, ...]:
         claim = self.claim

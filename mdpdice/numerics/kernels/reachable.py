@@ -71,9 +71,9 @@ def spread(
 
     `reached`, shape (K, points of the grid), are the marks, and `done`, shape (K, number of points), those whose
     consequences were drawn.  Every grid point has its layer in `rank`, and those of this layer their position in the
-    list in `place`, -1 if the layer is not expected to lead to itself.  `parent` becomes a forest of the parts of the
-    layer that do not lead to each other; `fault` says what is wrong (0: nothing), edge or node, point and target; and
-    to `counts` states and edges of the flat network are added.
+    list in `place`, or all have -1 there if the layer is not expected to lead to itself; if none is, `place` is empty.
+    `parent` becomes a forest of the parts of the layer that do not lead to each other; `fault` says what is wrong (0:
+    nothing), edge or node, point and target; and to `counts` states and edges of the flat network are added.
     """
     kind, group, named, edges, onward_ptr, onward, plain = core[:7]
     indptr, order, into, sort, possible, chance, guard, update, reward, payoff = core[7:17]
@@ -187,7 +187,7 @@ def spread(
                                 fault[0], fault[1], fault[2], fault[3] = GOES_BACK, q, points[j], to
                                 return itself
                             itself = True
-                            if place[to] >= 0:
+                            if len(place) > 0 and place[to] >= 0:
                                 a, b = _root(parent, j), _root(parent, np.int64(place[to]))
                                 if a != b:
                                     parent[max(a, b)] = min(a, b)
