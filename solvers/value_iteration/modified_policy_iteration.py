@@ -36,6 +36,8 @@ CLOSER = ((0.01, 0.2), (0.0, 0.01))
 """While a share of the decisions changes its edge in a backup, sweeps bring the spread of the moves down to a share."""
 TWO_THREADS_FROM_EDGES = 2_000_000
 """Edges from which two threads share a sweep: below, to start them takes longer."""
+READ_AHEAD_FROM_DECISIONS = 500_000
+"""Decisions from which sweeps read the values of many rows ahead, since no cache near the processor holds them all."""
 AT_ONCE = 4_000_000
 """Edges between two checks of the time: some hundredths of a second."""
 
@@ -106,13 +108,15 @@ class Sweeps:
         self.decisions = unsigned(np.flatnonzero(problem.decides))
         # A slice, as most networks have it, is read faster than a list of positions.
         count = len(self.decisions)
+        self.ahead = 128 if count >= READ_AHEAD_FROM_DECISIONS else 0
         together = int(self.decisions[-1]) + 1 == count
         self.mine: slice | NDArray[np.uint64] = slice(count) if together else self.decisions
         pieces = max(pieces, -(-problem.n_edges // AT_ONCE))
         self.parts = list(pairwise(count * k // pieces for k in range(pieces + 1)))
         # The rows of the policy, side by side: the probabilities of a decision start at `ptr` and stop at `end`.
         self.ptr, self.end, room = kind.ptr, np.zeros(count, dtype=np.int64), int(kind.ptr[-1])
-        self.taken = (self.ptr, self.end, np.empty(room, dtype=dst.dtype), np.empty(room), np.zeros(count))
+        # What is read ahead may be room that no row has filled: there it is node 0.
+        self.taken = (self.ptr, self.end, np.zeros(room, dtype=dst.dtype), np.empty(room), np.zeros(count))
 
     def each(self, work: Callable[[int, int], Any]) -> list[Any]:
         """Do the work for every part of the decisions, and check the time before each."""
@@ -140,10 +144,9 @@ class Sweeps:
     def backup(self, new: Floats, first: int, last: int) -> Any:
         """Back up a part of the decisions into `new`."""
         # At first all values are 0, and nothing is gained by reading them.
-        discount = self.discount if self.sweeps else 0.0
-        return self.kernels.improve(
-            *self.rows, discount, self.decisions, self.value, new, self.policy, *self.taken, first, last
-        )
+        discount, ahead = (self.discount, self.ahead) if self.sweeps else (0.0, 0)
+        arguments = *self.rows, discount, self.decisions, self.value, new, self.policy, *self.taken, ahead
+        return self.kernels.improve(*arguments, first, last)
 
     def moves(self, found: list[Any]) -> Moves:
         """Return what the parts of a backup say together."""
@@ -160,7 +163,7 @@ class Sweeps:
                 at_once = min(limit, max(1, AT_ONCE // int(self.ptr[-1])))
                 done, below, above, enough = self.kernels.sweep_repeatedly(
                     *self.taken, self.discount, self.decisions,
-                    self.value, self.new, below, above, closer, at_once,
+                    self.value, self.new, self.ahead, below, above, closer, at_once,
                 )  # fmt: skip
             else:
                 last = above - below
@@ -181,7 +184,7 @@ class Sweeps:
         def work(first: int, last: int) -> tuple[float, float]:
             moves: tuple[float, float] = self.kernels.sweep_policy(
                 *self.taken, self.discount, self.decisions,
-                self.value, self.new, shift, first, last,
+                self.value, self.new, self.ahead, shift, first, last,
             )  # fmt: skip
             return moves
 

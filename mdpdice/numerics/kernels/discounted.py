@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mdpdice.compilation import Bools, Floats, Ints, Kinds, Number, njit
+from mdpdice.compilation import Bools, Floats, Ints, Kinds, Number, nested, njit
 from mdpdice.numerics.kernels.bellman import CHANCE, END, MIN, Problem
 
 SLOW = 0.9
@@ -68,16 +68,29 @@ def alternates(
     return (count if shared <= 2 * chances else 0), size, most
 
 
+@nested
+def read_ahead(to: Ints, value: Floats, first: Number, last: Number) -> Number:
+    """Return 0, or NaN, after a look at the values of some edges, which are at hand then.
+
+    All of them are on their way together.  A sum of products waits for every few of them, if they come from far away.
+    """
+    nothing = 0.0
+    for at in range(first, last):
+        nothing += 0.0 * value[to[at]]
+    return nothing
+
+
 @njit
 def improve(
     kind: Kinds, indptr: Ints, dst: Ints, weight: Floats, reward: Floats, base: Floats, discount: Number,
     decisions: Ints, value: Floats, new: Floats, policy: Ints, ptr: Ints, end: Ints, to: Ints, share: Floats,
-    gain: Floats, begin: int, stop: int,
+    gain: Floats, ahead: int, begin: int, stop: int,
 ) -> tuple[Number, Number, Number, Number, Number]:  # fmt: skip
     """One backup of the decisions from `begin` to `stop`, and of chance nodes ahead of them, from `value` into `new`.
 
     A decision that changes its edge has the row of the new one written, while it is at hand: the probabilities of a
-    policy lie side by side then, which `sweep_policy` reads.  With a discount of 0 the values are not looked at.
+    policy lie side by side then, which `sweep_policy` reads.  With a discount of 0 the values are not looked at.  The
+    values of `ahead` decisions in a row are read together, if their chance nodes follow each other; of none if it is 0.
 
     Returns the smallest and the largest move of a decision, how many changed their edge, the smallest absolute value
     of a decision, and the largest of any node.
@@ -85,23 +98,28 @@ def improve(
     one = np.uint64(1)
     low, high = np.inf, -np.inf
     nearest, farthest = np.inf, 0.0
-    changed = 0
+    changed, nothing = 0, 0.0
     for k in range(begin, stop):
         node = decisions[k]
         first, last = indptr[node], indptr[node + one]
+        if ahead > 0 and (k - begin) % ahead == 0:
+            near = indptr[np.uint64(dst[first])]
+            far = indptr[np.uint64(dst[indptr[decisions[min(k + ahead, stop) - 1]]])]
+            if near < far < near + np.uint64(64 * ahead):
+                nothing += read_ahead(dst, value, near, far)
         best, top = first, -np.inf
         for e in range(first, last):
             succ = np.uint64(dst[e])
             if kind[succ] == CHANCE:
-                ahead = base[succ]
+                then = base[succ]
                 if discount > 0.0:
                     mean = 0.0
                     for f in range(indptr[succ], indptr[succ + one]):
                         mean += weight[f] * value[dst[f]]
-                    ahead += discount * mean
-                new[succ] = ahead
-                farthest = max(farthest, abs(ahead))
-                x = reward[e] + ahead
+                    then += discount * mean
+                new[succ] = then
+                farthest = max(farthest, abs(then))
+                x = reward[e] + then
             else:
                 x = reward[e] + discount * value[succ]
             # Written so that NaN is found.
@@ -132,17 +150,19 @@ def improve(
                 share[at] = 1.0
                 at += one
             end[k] = np.int64(at)
-    return low, high, changed, nearest, farthest
+    return low + nothing, high, changed, nearest, farthest
 
 
 @njit
 def sweep_policy(
     ptr: Ints, end: Ints, to: Ints, share: Floats, gain: Floats, discount: Number, decisions: Ints,
-    value: Floats, new: Floats, shift: Number, first: int, last: int,
+    value: Floats, new: Floats, ahead: int, shift: Number, first: int, last: int,
 ) -> tuple[Number, Number]:  # fmt: skip
     """One backup along the rows of `improve`, with `shift` added to all values before; the moves."""
-    low, high = np.inf, -np.inf
+    low, high, nothing = np.inf, -np.inf, 0.0
     for k in range(first, last):
+        if ahead > 0 and (k - first) % ahead == 0:
+            nothing += read_ahead(to, value, np.uint64(ptr[k]), np.uint64(end[min(k + ahead, last) - 1]))
         x = 0.0
         for at in range(np.uint64(ptr[k]), np.uint64(end[k])):
             x += share[at] * value[to[at]]
@@ -154,25 +174,25 @@ def sweep_policy(
             low = move
         if not move <= high:
             high = move
-    return low, high
+    return low + nothing, high
 
 
 @njit
 def sweep_repeatedly(
     ptr: Ints, end: Ints, to: Ints, share: Floats, gain: Floats, discount: Number, decisions: Ints,
-    value: Floats, new: Floats, below: Number, above: Number, closer: Number, limit: int,
+    value: Floats, new: Floats, ahead: int, below: Number, above: Number, closer: Number, limit: int,
 ) -> tuple[int, Number, Number, bool]:  # fmt: skip
     """Sweeps of `sweep_policy` from one array into the other, each after the middle of the moves before is added.
 
     They end when the moves are `closer` together, or hardly come closer.  Returns their number, the moves of the last
     one, and whether they ended before the limit.
     """
-    ahead = discount / (1.0 - discount)
+    later = discount / (1.0 - discount)
     for k in range(limit):
         last = above - below
-        shift = 0.5 * ahead * (below + above)
+        shift = 0.5 * later * (below + above)
         below, above = sweep_policy(
-            ptr, end, to, share, gain, discount, decisions, value, new, shift, 0, len(decisions)
+            ptr, end, to, share, gain, discount, decisions, value, new, ahead, shift, 0, len(decisions)
         )
         value, new = new, value
         if above - below <= closer or above - below > SLOW * last:

@@ -99,6 +99,35 @@ def test_threads_find_the_same_numbers(monkeypatch, truth):
         modified_policy_iteration.propose(NETWORK, Run(cancel=cancel), 1000)
 
 
+def uneven_choices(states=700, seed=1):
+    """One to three choices of one to six branches each, most of them to states nearby."""
+    rng = np.random.default_rng(seed)
+    choice_ptr = np.concatenate(([0], np.cumsum(rng.integers(1, 4, states))))
+    width = rng.integers(1, 7, choice_ptr[-1])
+    rows = [row / row.sum() for row in (rng.exponential(size=k) for k in width)]
+    owner = np.repeat(np.repeat(np.arange(states), np.diff(choice_ptr)), width)
+    target = (owner + rng.integers(-9, 10, width.sum())) % states
+    reward = rng.random(choice_ptr[-1])
+    ptr = np.concatenate(([0], np.cumsum(width)))
+    return Network.from_choices(choice_ptr, ptr, target, np.concatenate(rows), reward, discount="9/10")
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_reading_ahead_changes_no_bit(monkeypatch, threads):
+    network = uneven_choices()
+    plainly, done = modified_policy_iteration.propose(network, Run(), 1000)
+    assert done
+    monkeypatch.setattr(modified_policy_iteration, "READ_AHEAD_FROM_DECISIONS", 0)
+    monkeypatch.setattr(modified_policy_iteration, "TWO_THREADS_FROM_EDGES", 0)
+    monkeypatch.setattr(modified_policy_iteration, "threads", lambda: threads)
+    ahead, _ = modified_policy_iteration.propose(network, Run(), 1000)
+    assert ahead.iterations == plainly.iterations
+    for one, other in ((ahead.value, plainly.value), (ahead.policy, plainly.policy)):
+        assert one.tobytes() == other.tobytes()
+    for side in ("lower", "upper"):
+        assert ahead.details[side].tobytes() == plainly.details[side].tobytes()
+
+
 def test_a_chain_that_goes_in_circles_is_left_to_others():
     """Moves of a circle never come closer together, whatever the policy."""
     n = 5
