@@ -44,6 +44,8 @@ class Rolled:
     dice: tuple[Die, ...] = ()
 
     def __str__(self) -> str:
+        if not any(die.name for die in self.dice):
+            return " ".join(map(phrase, self.faces))
         named = itertools.zip_longest(self.faces, (die.name for die in self.dice), fillvalue="")
         return " ".join(f"{phrase(face)} ({name})" if name else phrase(face) for face, name in named)
 
