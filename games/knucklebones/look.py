@@ -23,7 +23,8 @@ class KnucklebonesLook(Look[Knucklebones], of=Knucklebones):
         super().__init__(game)
         self._die = {face: Dice("die", faces=(face,)) for face in FACES}
         # Many positions have a board in common.
-        self._board, self._told = (functools.lru_cache(1 << 16)(one) for one in (self._board_of, self._told_of))
+        self._board = functools.lru_cache(1 << 16)(self._board_of)
+        self._told = functools.lru_cache(1 << 16)(self._told_of)
 
     def _board_of(self, board: Board, of: Any) -> Grid:
         height, foot = self.game.rows, tuple(column_score(column, self.game.scoring) for column in board)

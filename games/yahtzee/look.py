@@ -14,15 +14,15 @@ class SheetLook(Look[ScoreSheet], of=ScoreSheet):
     """A score sheet, and five dice."""
 
     @functools.cached_property
-    def sheet(self) -> list[Part]:
+    def sheet(self) -> tuple[Part, ...]:
         """What lies there before any dice."""
         game, boxes = self.game, self.game.boxes
         used = tuple(boxes[at] for at in range(len(game.sheet)))
-        return [Boxes("sheet", names=game.sheet, used=used), Score("upper boxes", value=game.upper, goal=63)]
+        return Boxes("sheet", names=game.sheet, used=used), Score("upper boxes", value=game.upper, goal=63)
 
     def table(self, state: Any, seen: Rolled | None = None) -> list[Part]:
         if not isinstance(state, Throw):
-            return self.sheet
+            return [*self.sheet]
         return [*self.sheet, Dice("dice", faces=state.dice), Score("throws left", value=state.left)]
 
     def goals(self) -> list[Goal]:

@@ -177,12 +177,12 @@ class Case(NamedTuple):
         question = None if self.prove else self.question(**more)
         found = None if question is None else kept.find(question, lambda path: read_tables(path, question))
         if found is not None:
-            tables = {"tables": [mdpdice.Table(**one) for one in found["tables"]]} if "tables" in found else {}
-            return {**found, "proof": "cached", **tables}
+            made = {key: [mdpdice.Table(**one) for one in x] if key == "tables" else x for key, x in found.items()}
+            return {**made, "proof": "cached"}
         found = make()
         if question is not None and found["value"] is not None:
-            tables = {"tables": [attrs.asdict(one) for one in found["tables"]]} if "tables" in found else {}
-            kept.keep(question, lambda path: write_tables({**found, **tables}, path, question))
+            told = {key: [attrs.asdict(one) for one in x] if key == "tables" else x for key, x in found.items()}
+            kept.keep(question, lambda path: write_tables(told, path, question))
         return found
 
     def question(self, **more: Any) -> dict[str, Any] | None:

@@ -6,6 +6,7 @@ is.  Where a distribution is made by other means, its rules say once with `remem
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 import random
@@ -44,6 +45,10 @@ class Rolled:
     dice: tuple[Die, ...] = ()
 
     def __str__(self) -> str:
+        return self._shown
+
+    @functools.cached_property
+    def _shown(self) -> str:
         named = itertools.zip_longest(self.faces, (die.name for die in self.dice), fillvalue="")
         return " ".join(f"{phrase(face)} ({name})" if name else phrase(face) for face, name in named)
 

@@ -22,7 +22,8 @@ def packed(numbers: Sequence[int] | NDArray[Any]) -> list[Any]:
 
     Differences are folded (0, -1, 1, -2, ... become 0, 1, 2, 3, ...), and all their lowest bytes come first.
     """
-    return packed_steps(np.diff(np.asarray(numbers, dtype=np.int64), prepend=0))
+    steps: Any = np.diff(np.asarray(numbers, dtype=np.int64), prepend=0)
+    return packed_steps(steps)
 
 
 def packed_steps(steps: NDArray[np.int64]) -> list[Any]:

@@ -100,8 +100,9 @@ class Rules:
         self.roots: list[int] = []
         self.tables: list[tuple[int, int]] = []
         for at, core in enumerate(self.states):
-            self.tables.append(self.words.table(core, sorted(self.arrivals.get(at, ())), bare=at in self.bare))
-            self.roots.append(self._node(nodes[at], core, at, None, None))
+            lying = sorted(self.arrivals.get(at, ()))
+            self.tables.append(self.words.table(core, lying, bare=at in self.bare))
+            self.roots.append(self._node(nodes[at], core, lying, None, None))
 
     # --- numbers ----------------------------------------------------------------------------------
 
@@ -169,7 +170,7 @@ class Rules:
             for outcome, edge in enumerate(node.edges):
                 self._follow(edge, (throw, outcome))
 
-    def _node(self, node: Any, core: Any, at: int, action: Any, outcome: Any) -> int:
+    def _node(self, node: Any, core: Any, lying: list[tuple[int, int]], action: Any, outcome: Any) -> int:
         """Return the number of a node of a core state."""
         row: tuple[Any, ...]
         if isinstance(node, STEPS):
@@ -182,18 +183,18 @@ class Rules:
             row = END, self.expr(node.payoff), self.words.ending(core, action, outcome, node.payoff), -1
         elif isinstance(node, Conditional):
             both = [branch for branch in (node.then, node.otherwise) if branch is not None]
-            row = (WHEN, self.expr(node.cond), -1, -1, *(self._node(one, core, at, action, outcome) for one in both))
+            row = (WHEN, self.expr(node.cond), -1, -1, *(self._node(one, core, lying, action, outcome) for one in both))
         elif isinstance(node, Chance):
             throw = self.throw(node.dist)
             heard = self.words.heard(core, throw, node.edges)
             told = zip(node.dist.outcomes, node.edges, strict=True)
-            below = [self._node(to, core, at, action, one) for one, to in told]
+            below = [self._node(to, core, lying, action, one) for one, to in told]
             row = (CHANCE, throw, self.expr(node.reward), heard, *below)
         elif isinstance(node, Uncertain):
             raise too_large("nature picks some of its dice")
         else:
             each = zip(node.actions, node.options, strict=True)
             there = [(one, option) for one, option in each if not isinstance(option, GONE)]
-            menu = self.words.menu(core, [one for one, _ in there], sorted(self.arrivals.get(at, ())))
-            row = (DECIDE, node.player, *menu, *(self._node(option, core, at, one, None) for one, option in there))
+            menu = self.words.menu(core, [one for one, _ in there], lying)
+            row = (DECIDE, node.player, *menu, *(self._node(option, core, lying, one, None) for one, option in there))
         return self.nodes.setdefault(row, len(self.nodes))

@@ -104,22 +104,22 @@ def _of_network(network: Network, values: Floats, rules: Rules) -> tuple[NDArray
     """States whose values are kept, and the values."""
     leads: list[set[int]] = [set() for _ in rules.states]
     rows = list(rules.nodes)
-    for at, root in enumerate(rules.roots):
+    for to, root in zip(leads, rules.roots, strict=True):
         todo = [root]
         while todo:
-            kind, *numbers = rows[todo.pop()]
-            if kind in (GO, PASS):
-                leads[at].add(numbers[0])
+            row = rows[todo.pop()]
+            if row[0] in (GO, PASS):
+                to.add(row[1])
             else:
-                todo += numbers[3:]
+                todo += row[4:]
     entered = np.bincount(np.fromiter((one for to in leads for one in to), int), minlength=len(leads))
-    left_out = np.zeros(len(leads), dtype=bool)
-    barred = np.zeros(len(leads), dtype=bool)  # leads to one that is left out, or is led to by one
+    left_out, barred = bytearray(len(leads)), bytearray(len(leads))  # barred is what one that is left out leads to
     for at in np.argsort(entered, kind="stable").tolist():
         if not barred[at] and at not in leads[at] and not any(left_out[to] for to in leads[at]):
             left_out[at] = True
-            barred[list(leads[at])] = True
-    keep = np.flatnonzero(~left_out)
+            for to in leads[at]:
+                barred[to] = True
+    keep = np.flatnonzero(np.frombuffer(left_out, dtype=np.uint8) == 0)
     nodes = [network.node_of(rules.states[at]) for at in keep.tolist()]
     return keep, values[nodes]
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 import json
 import operator
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -44,6 +44,7 @@ class Words:
         self._known: dict[Any, int] = {}
         self._dice: dict[int, str] = {}  # by identity: those of a throw are made once
         self._parts: dict[tuple[int, bool], tuple[Part, int]] = {}  # by identity: the first of every kind
+        self._ends: dict[tuple[int, int], list[Rolled]] = {}
         self.put("variants", "[]", [])
 
     def put(self, kind: str, key: Hashable, data: Any = None) -> int:
@@ -123,12 +124,14 @@ class Words:
 
         `arrivals` are the throws and outcomes that lead there; `bare`: play comes there without dice, too.
         """
-        rolls = list(self._some((*arrivals[:1], *arrivals[-1:])))
+        rolls = [seen for arrival in dict.fromkeys((*arrivals[:1], *arrivals[-1:])) for seen in self._some(arrival)]
         lying = [self.look.table(core, seen) for seen in rolls]
         plain = self.look.table(core) if bare or not arrivals else None
         shown = lying if plain is None else [plain, *lying]
-        faces = [[part.faces for part in parts if isinstance(part, Dice)] for parts in shown]
-        same = all(one == faces[0] for one in faces)
+        same = len(shown) == 1
+        if not same:
+            faces = [[part.faces for part in parts if isinstance(part, Dice)] for parts in shown]
+            same = all(one == faces[0] for one in faces)
 
         def say(seen: Rolled | None, parts: Sequence[Part]) -> int:
             return self.put("tables", tuple(self.part(one, None if same else seen) for one in parts))
@@ -158,7 +161,7 @@ class Words:
         # Of the first ones this is looked at.
         def differs(arrival: tuple[int, int]) -> bool:
             times, rolls = self._classes.get((usual, *arrival), (0, [usual]))
-            if times < 2 and any(say(seen) != usual for seen in self._some([arrival])):
+            if times < 2 and any(say(seen) != usual for seen in self._some(arrival)):
                 return True
             self._classes[usual, *arrival] = times + 1, rolls
             return rolls not in ([], [usual])
@@ -167,7 +170,7 @@ class Words:
             key: tuple[Any, ...] = (usual, throw, outcome)
             times, rolls = self._classes.get(key, (0, None))
             if times < 2:
-                ends = {say(seen) for seen in self._some([(throw, outcome)])}
+                ends = {say(seen) for seen in self._some((throw, outcome))}
                 if rolls is None or not ends <= set(rolls):
                     key, rolls = (core, *key) if times else key, self._rolls(throw, outcome, say)
             self._classes[key] = times + 1, rolls
@@ -179,12 +182,13 @@ class Words:
         tap = act.tap and [act.tap[0], [list(places) for places in act.tap[1]]]
         return self.put("acts", (words := self.text(act.words), act.tap), [words, tap])
 
-    def _some(self, arrivals: Sequence[tuple[int, int]]) -> Iterator[Rolled]:
-        """Yield the first and the last roll of outcomes."""
-        for throw, outcome in dict.fromkeys(arrivals):
-            made = self.rules.throws[throw]
-            rolls = made.rolls.get(outcome, [])
-            yield from (made.rolled[roll] for roll in dict.fromkeys((*rolls[:1], *rolls[-1:])))
+    def _some(self, arrival: tuple[int, int]) -> list[Rolled]:
+        """Return the first and the last roll of an outcome."""
+        if (found := self._ends.get(arrival)) is None:
+            made = self.rules.throws[arrival[0]]
+            rolls = made.rolls.get(arrival[1], [])
+            found = self._ends[arrival] = [made.rolled[roll] for roll in dict.fromkeys((*rolls[:1], *rolls[-1:]))]
+        return found
 
     def _rolls(self, throw: int, outcome: int, say: Any) -> list[int]:
         """Return what is said with every roll of an outcome; once, if that is the same."""

@@ -23,8 +23,10 @@ from mdpdice.games.pig import Piglet, PigRace, PigTurn
 from mdpdice.games.school import School, SchoolCombination
 from mdpdice.games.yahtzee import Yahtzee
 from mdpdice.games.yatzy import Yatzy
+from mdpdice.looks import Dice, Rolled, Score, look_of
 from mdpdice.web import page as pages
 from mdpdice.web import write_page
+from mdpdice.web.rules import Rules
 
 
 @attrs.frozen
@@ -292,3 +294,13 @@ def test_what_is_no_game_and_what_is_no_total_is_refused(tmp_path):
 def test_a_policy_that_there_is_not_is_refused(tmp_path):
     with pytest.raises(GameError, match="no such policy; those of the game are hold-at:N"):
         write_page(solve(PigTurn()), tmp_path / "pig.html", seats=["bob"])
+
+
+def test_one_object_is_another_part_where_it_shows_what_was_thrown():
+    rules = Rules(look_of(PigTurn()))
+    part, dice, thrown = rules.words.part, Dice("roll", faces=(3,)), Rolled((3,))
+    still, fresh = part(dice, None), part(dice, thrown)
+    assert still != fresh
+    for one in (dice, Dice("roll", faces=(3,))):
+        assert [part(one, seen) for seen in (None, Rolled((4,)), thrown)] == [still, still, fresh]
+    assert len({part(Score("points", value=value), None) for value in (1, True, 1.0)}) == 3
