@@ -315,12 +315,11 @@ def _iterate(work: _Work, group: _Group) -> int:
         if settled:
             return done
         _begin(work, group)
-    kept, moves = np.empty((2, *group.marks.shape))
     tolerance, sweeps = 0.0, 1
     while done < work.max_sweeps:
         work.run.check()
         at_once = min(sweeps, work.max_sweeps - done)
-        change, took = kernels.iterate(sweep, kept, moves, tolerance, at_once)
+        change, took = kernels.iterate(sweep, tolerance, at_once)
         done += took
         if change <= tolerance and sweeps > 1:
             return int(done)
@@ -347,8 +346,7 @@ def _quick(work: _Work, sweep: Any, feedback: Any, sweeps: int) -> tuple[bool, i
         worst=np.full(parts, np.inf),
         strikes=np.zeros(parts, dtype=np.int64),
     )
-    settled, done, change = settle(sweep, feedback, state, sweeps)
-    return bool(settled), int(done), float(change)
+    return settle(sweep, feedback, state, sweeps)
 
 
 def _guess(work: _Work, entry: Ints, points: Ints) -> Floats:
@@ -441,11 +439,12 @@ def known_rows(program: Program, tables: Tables, values: Floats) -> Floats:
 
 def table_rows(program: Program, tables: Tables, values: Floats) -> Floats:
     """Value of every row of the program at the points of some tables, from the store; shape (rows, points)."""
-    arguments = kernel_arguments(program, tables, values)
     length = len(tables.points)
     rows, table = np.empty((program.n_rows, length)), np.zeros((program.n_rows, kernels.WIDTH))
+    arguments, fresh = kernel_arguments(program, tables, values), np.zeros((len(program.entries), length))
+    nothing = fresh > 0  # is marked, so nothing is stored
     for first in range(0, length, kernels.WIDTH):
         last = min(first + kernels.WIDTH, length)
-        kernels.rows_at(*arguments, first, last, table)
+        kernels.sweep(kernels.Sweep(*arguments, nothing, np.array([first, last]), np.arange(2), table, fresh))
         rows[:, first:last] = table[:, : last - first]
     return rows

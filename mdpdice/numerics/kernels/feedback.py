@@ -102,52 +102,46 @@ def find(
     return True
 
 
-@njit
 def settle(work: Sweep, feedback: Feedback, state: State, sweeps: int) -> tuple[bool, int, float]:
     """Sweep until feedback that is not what was read is off by rounding only; whether it is, and how many sweeps.
 
     The last number tells by how much the last sweep was off.
     What is stored then is what one sweep makes of itself, but for `SMALLEST` times the largest value.
     """
-    ptr, entry, at, _ = feedback
-    points, values, x = work.columns.points, work.values, state.x
-    room = np.empty((BROYDEN_UP_TO_FEEDBACK + 1, BROYDEN_UP_TO_FEEDBACK))
+    points, values = work.columns.points, work.values
     tolerance, change = 0.0, np.inf
     for k in range(sweeps):
-        for i in range(len(x)):
-            x[i] = values[entry[i], points[at[i]]]
+        state.x[:] = values[feedback.entry, points[feedback.at]]
         sweep(work)
         if k == 0:
-            tolerance = SMALLEST * _largest(work.fresh, work.marks)
-        done, change = True, 0.0
-        for p in range(len(ptr) - 1):
-            residual = 0.0
-            for i in range(ptr[p], ptr[p + 1]):
-                off = abs(values[entry[i], points[at[i]]] - x[i])
-                # Written so that NaN counts as large.
-                if not off <= residual:
-                    residual = off
-            if not residual <= change:
-                change = residual
-            if not residual <= tolerance:
-                done = False
-                _step(p, residual, tolerance, values, points, feedback, state, room)
+            size = np.abs(work.fresh).max(initial=0.0, where=work.marks)
+            # 0 if something is infinite or no number.
+            tolerance = SMALLEST * size if size < np.inf else 0.0
+        done, change = improve(values, points, feedback, state, tolerance)
         if done:
             return True, k + 1, change
     return False, sweeps, change
 
 
-@nested
-def _largest(fresh, marks):
-    """Largest size of what was computed; 0 if something is infinite or no number."""
-    size = 0.0
-    for k in range(len(fresh)):
-        for j in range(fresh.shape[1]):
-            if marks[k, j]:
-                if not abs(fresh[k, j]) < np.inf:
-                    return 0.0
-                size = max(size, abs(fresh[k, j]))
-    return size
+@njit
+def improve(values: Floats, points: Ints, feedback: Feedback, state: State, tolerance: float) -> tuple[bool, float]:
+    """Improve the feedback that is not what was read; whether there is none, and by how much it is off at most."""
+    ptr, entry, at, _ = feedback
+    room = np.empty((BROYDEN_UP_TO_FEEDBACK + 1, BROYDEN_UP_TO_FEEDBACK))
+    done, change = True, 0.0
+    for p in range(len(ptr) - 1):
+        residual = 0.0
+        for i in range(ptr[p], ptr[p + 1]):
+            off = abs(values[entry[i], points[at[i]]] - state.x[i])
+            # Written so that NaN counts as large.
+            if not off <= residual:
+                residual = off
+        if not residual <= change:
+            change = residual
+        if not residual <= tolerance:
+            done = False
+            _step(p, residual, tolerance, values, points, feedback, state, room)
+    return done, change
 
 
 @nested

@@ -170,8 +170,8 @@ def _leave_outside(table, r, targets, update, first, none, width):
 # --- blocks and sweeps --------------------------------------------------------------------------
 
 
-@njit
-def _block(rows: Rows, columns: Columns, values: Floats, first: int, last: int, table: Floats) -> None:
+@nested
+def block(rows: Rows, columns: Columns, values: Floats, first: int, last: int, table: Floats) -> None:
     """Fill the table for the points `first` to `last` of the list.
 
     The table has `WIDTH` columns, or fewer for shorter blocks; what stands in those without a point means nothing.
@@ -242,7 +242,7 @@ def sweep(work: Sweep) -> float:
     for g in range(len(runs) - 2, -1, -1):
         for b in range(runs[g], runs[g + 1]):
             first, last = blocks[b], blocks[b + 1]
-            _block(rows, columns, values, first, last, table)
+            block(rows, columns, values, first, last, table)
             for k in range(len(entry_row)):
                 r = entry_row[k]
                 for j in range(last - first):
@@ -259,38 +259,32 @@ def sweep(work: Sweep) -> float:
     return change
 
 
-@njit
-def iterate(work: Sweep, kept: Floats, moves: Floats, tolerance: float, sweeps: int) -> tuple[float, int]:
+def iterate(work: Sweep, tolerance: float, sweeps: int) -> tuple[float, int]:
     """Sweep until nothing changes by more than `tolerance`; the last change, and the number of sweeps.
 
     Where the choices no longer change and two sides take turns, the values of one of them depend on what
     they were two sweeps before, and move by the same fraction of their last move again and again.  The
     sum of all these moves is known, and after every fourth sweep the values go there (Aitken's
-    extrapolation).  `kept` and `moves` are room for that, as `fresh` is.
+    extrapolation).
     """
     points, values = work.columns.points, work.values
-    change = np.inf
-    for k in range(sweeps):
-        if k % 4 == 0:
-            for m in range(len(kept)):
-                for j in range(len(points)):
-                    kept[m, j] = values[m, points[j]]
-        change = sweep(work)
-        if change <= tolerance:
-            return change, k + 1
-        if k % 4 == 1:
-            for m in range(len(kept)):
-                for j in range(len(points)):
-                    moves[m, j] = values[m, points[j]] - kept[m, j]
-                    kept[m, j] = values[m, points[j]]
-        elif k % 4 == 3:
-            for m in range(len(kept)):
-                for j in range(len(points)):
-                    old, new = moves[m, j], values[m, points[j]] - kept[m, j]
-                    # Less than that is partly rounding; and whoever moves further each time is not near a limit.
-                    if abs(old) > WORTH * tolerance and abs(new) < 0.99 * abs(old):
-                        ratio = new / old
-                        values[m, points[j]] += new * ratio / (1.0 - ratio)
+    change, kept, moves = np.inf, values[:, points], np.zeros_like(work.fresh)
+    with np.errstate(all="ignore"):
+        for k in range(sweeps):
+            change = sweep(work)
+            if change <= tolerance:
+                return change, k + 1
+            if k % 2 == 0:
+                continue
+            here = values[:, points]
+            new = here - kept
+            if k % 4 == 3:
+                # Less than that is partly rounding; and whoever moves further each time is not near a limit.
+                far = (np.abs(moves) > WORTH * tolerance) & (np.abs(new) < 0.99 * np.abs(moves))
+                ratio = new[far] / moves[far]
+                here[far] += new[far] * ratio / (1.0 - ratio)
+                values[:, points] = here
+            kept, moves = here, new
     return change, sweeps
 
 
@@ -308,7 +302,7 @@ def moments(
     points, targets, guards, _, rewards = columns
     for b in range(len(blocks) - 1):
         first, last = blocks[b], blocks[b + 1]
-        _block(rows, columns, values, first, last, table)
+        block(rows, columns, values, first, last, table)
         for r in range(len(kind)):
             for j in range(last - first):
                 if kind[r] == END:
@@ -341,6 +335,3 @@ def moments(
             for j in range(first, last):
                 if reached[k, points[j]]:
                     squares[k, points[j]] = second[entry_row[k], j - first]
-
-
-rows_at = _block

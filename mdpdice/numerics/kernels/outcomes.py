@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from mdpdice.compilation import Floats, Ints, Number, nested, njit
-from mdpdice.numerics.kernels.lattice import CHANCE, END, TERM, WIDTH, Columns, Rows, rows_at
+from mdpdice.numerics.kernels.lattice import CHANCE, END, TERM, WIDTH, Columns, Rows, block
 
 __all__ = ["WIDTH", "add", "limits", "moves", "trim"]
 
@@ -57,7 +57,7 @@ def moves(
     for first in range(0, length, WIDTH):
         last = min(first + WIDTH, length)
         width = last - first
-        rows_at(rows, columns, values, first, last, table)
+        block(rows, columns, values, first, last, table)
         for j in range(width):
             mass[first_row, j] = 1.0
         for r in range(first_row, -1, -1):
