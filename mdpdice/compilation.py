@@ -175,7 +175,8 @@ def _numba() -> Any:
         linalg: Any = importlib.import_module("numba.np.linalg")
         look, linalg.ensure_blas = linalg.ensure_blas, lambda: None
         try:
-            importlib.import_module("numba.np.arraymath").ensure_blas = look
+            arrays: Any = importlib.import_module("numba.np.arraymath")
+            arrays.ensure_blas = look
         finally:
             linalg.ensure_blas = look
     return numba

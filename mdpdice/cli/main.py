@@ -38,7 +38,7 @@ class _Program(click.Group):
         """Run a command, with a collector of garbage that a short life suits."""
         # What numba, scipy and a game make stays until the end. To look through it for cycles again and again, and once
         # more when everything goes, takes up to half a second.
-        gc.set_threshold(100_000, 50, 50)
+        gc.set_threshold(500_000, 50, 50)
         atexit.register(gc.freeze)
         return super().__call__(*args, **kwargs)
 

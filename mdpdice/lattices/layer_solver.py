@@ -361,12 +361,14 @@ def _guess(work: _Work, entry: Ints, points: Ints) -> Floats:
             to = np.where(inside, to + by * lattice.strides[axis], points)
         return np.where(inside & (layer[to] > layer[points]), work.values[entry, to], np.nan)
 
-    moves = [(axis, by) for axis in range(len(lattice.axes)) for by in (1, -1)]
-    moves = [move for move in moves if not np.isnan(beside(move)).all()]
+    sides = {move: beside(move) for move in ((axis, by) for axis in range(len(lattice.axes)) for by in (1, -1))}
+    sides = {move: worth for move, worth in sides.items() if not np.isnan(worth).all()}
     found = np.full(len(points), np.nan)
     # From two sides if possible, else from two steps to one side.
-    for one, other in sorted(combinations_with_replacement(moves, 2), key=lambda both: both[0] == both[1]):
-        found = np.where(np.isnan(found), beside(one) + beside(other) - beside(one, other), found)
+    for one, other in sorted(combinations_with_replacement(sides, 2), key=lambda both: both[0] == both[1]):
+        if not np.isnan(found).any():
+            break
+        found = np.where(np.isnan(found), sides[one] + sides[other] - beside(one, other), found)
     return found
 
 
