@@ -347,17 +347,21 @@ class _Spread:
         if self.ranks.strict:
             before, (begin, end, _) = self.counts.copy(), self.team.share(len(live), number)
             pieces = [live[begin + first : begin + last] for first, last in slabs(self.lattice, end - begin)]
-            found = list(in_parallel(pool, self._piece, pieces))
-            back, loops = (any(result is sort for _, result in found) for sort in (None, True))
+            back = loops = False
+            # The tables of all pieces would not fit, only those that are kept.
+            for at, (tables, itself) in enumerate(in_parallel(pool, self._piece, pieces)):
+                back, loops = back or itself is None, loops or itself is True
+                self._keep(number, at, tables)
             if self.team.size > 1:
                 self.back, self.itself = self.back or back, self.itself or loops
             elif back:
                 return None
             if self.team.size > 1 or not loops:
-                for at, (tables, _) in enumerate(found):
-                    self._keep(number, at, tables)
                 return Layer(number, live, None)
             self.counts[:] = before
+            for at in range(len(pieces)):
+                dropped = self.kept.pop((number, at), None)
+                self.spare += 0 if dropped is None else dropped.nbytes
         ready, self.ahead = self._ready(self._points(number)) if self.ahead is None else self.ahead.result(), None
         points, tables = ready
         if not self.ranks.strict and self.ranks.length(number + 1) <= AHEAD_UP_TO_POINTS:
@@ -384,7 +388,7 @@ class _Spread:
             if marked:
                 self.team.merge(self.reached, points)
             found.append(points[self.reached[:, points].any(axis=0)] if marked else points)
-        return np.sort(np.concatenate(found), kind="stable")
+        return np.sort(np.concatenate(found))
 
     def _ready(self, points: Ints) -> tuple[Ints, Tables]:
         """Points of a layer in the order in which it is played, so that few rounds are needed, and their tables."""
