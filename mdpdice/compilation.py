@@ -13,6 +13,7 @@ import atexit
 import contextlib
 import functools
 import hashlib
+import importlib
 import os
 import re
 import select
@@ -120,6 +121,7 @@ class Loop:
 def _dispatcher(function: Callable[..., Any], name: str, options: dict[str, Any]) -> Any:
     import numba
 
+    _spare_scipy()
     make = functools.partial(numba.njit, nogil=True, error_model="numpy", no_cfunc_wrapper=True, **options)
     dispatcher: Any = make(cache=True)(function)
     if dispatcher is not function:  # numba is not switched off
@@ -138,6 +140,21 @@ def _dispatcher(function: Callable[..., Any], name: str, options: dict[str, Any]
             # Code that may be out of date is worse than code that is compiled again.
             dispatcher = make()(function)
     return dispatcher
+
+
+def _spare_scipy() -> None:
+    """Import the part of numba that would import linear algebra of scipy, only to see that it is there.
+
+    That takes as long as many a command.  Loops that multiply matrices ask again when they are compiled.
+    """
+    if "numba.np.arraymath" not in sys.modules:
+        with contextlib.suppress(ImportError, AttributeError):  # another version of numba
+            linalg: Any = importlib.import_module("numba.np.linalg")
+            there, linalg.ensure_blas = linalg.ensure_blas, lambda: None
+            try:
+                importlib.import_module("numba.np.arraymath")
+            finally:
+                linalg.ensure_blas = there
 
 
 def _begin(loop: str) -> None:

@@ -55,6 +55,22 @@ def test_an_edit_where_a_loop_is_taken_from_is_seen(tmp_path: Path) -> None:
     assert run.stdout.split() == ["20,0,20,1", "60,0,60,1", "120,0,120,1"]
 
 
+def test_a_loop_needs_no_linear_algebra_of_scipy_and_others_have_it() -> None:
+    code = """
+import sys
+import numpy as np
+from mdpdice.numerics.kernels.outcomes import limits
+limits.compiled
+from numba.np import arraymath
+print("scipy.linalg" in sys.modules)
+import numba
+one = np.array([[1.0, 2.0], [3.0, 5.0]])
+print(numba.njit(lambda x: x @ x)(one).tolist(), numba.njit(lambda x: np.cov(x))(one).tolist())
+"""
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.splitlines() == ["False", "[[7.0, 12.0], [18.0, 31.0]] [[0.5, 1.0], [1.0, 2.0]]"]
+
+
 @pytest.mark.parametrize("path", COMPILED, ids=lambda path: path.stem)
 def test_every_import_of_loops_is_in_the_stamp(path: Path) -> None:
     """A statement of another form would not be seen."""
