@@ -295,8 +295,8 @@ class Solution:
         nodes = net.state_node[at]
         *rows, choice = table.rows(steps_left)
         values, lowers, uppers = (row[nodes] for row in rows)
-        actions = [None if edge < 0 else net.action_of(edge) for edge in choice[nodes].tolist()]
-        return Decisions([net.states[one] for one in at.tolist()], values, lowers, uppers, actions)
+        states = [net.states[one] for one in at.tolist()]
+        return Decisions(states, values, lowers, uppers, net.actions_of(choice[nodes]))
 
     @cached_property
     def _decisions(self) -> Decisions:
@@ -451,7 +451,7 @@ class Solution:
         values, lowers, uppers, choice = table.rows(steps_left)
         index = np.flatnonzero(network.decides[nodes]) if decisions else np.arange(network.n_states)
         nodes, states = nodes[index], [network.states[at] for at in index.tolist()]
-        actions = [None if edge < 0 else network.action_of(edge) for edge in choice[nodes].tolist()]
+        actions = network.actions_of(choice[nodes])
         columns: dict[str, Any] = {
             "state": pd.Series(states, dtype=object),
             "kind": pd.Categorical.from_codes(network.kind[nodes], categories=[kind.name for kind in Kind]),

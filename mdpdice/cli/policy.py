@@ -27,6 +27,7 @@ DRAWN = 200
 """Rows up to which a card is drawn."""
 SHOWN = 40
 """Rows of the table of all decisions that are shown to people."""
+MORE = "... and {:,} more rows: --csv and --json print all of them"
 
 
 @game_command()
@@ -58,6 +59,8 @@ def policy(case: Case, **options: Any) -> Answer:
         if asked.table not in (None, DECISIONS):
             raise click.UsageError("--rows and --where are about decisions, and take no --table")
         asked.table = DECISIONS
+    # People see the first of all decisions; to word the others would take most of the time.
+    asked.first = None if case.as_json or asked.as_csv or asked.path else SHOWN
     if asked.save is None and (found := _by_name(_of_rules(case, asked.table), asked.table)):
         data = {**case.data(), "tables": [_data(found)], "notes": case.notes()}
         return _answer(case, asked, data, [found], case.rows(), ok=True)
@@ -74,7 +77,7 @@ def policy(case: Case, **options: Any) -> Answer:
             (solution if solution.lattice is not None else solution.policy).save(asked.save)
         return {**value_data(solution), "tables": tables, "notes": case.notes(solution)}
 
-    question = {key: getattr(asked, key) for key in ("table", "rows", "cols", "where", "as_csv", "solver")}
+    question = {key: getattr(asked, key) for key in ("table", "rows", "cols", "where", "as_csv", "first", "solver")}
     try:
         data = told() if asked.save else case.findings(told, **question)
     except StateLimitError as error:
@@ -202,7 +205,7 @@ def _tables(case: Case, solution: mdpdice.Solution, asked: SimpleNamespace) -> l
             raise _too_many(case, solution.n_states)
         if asked.rows and not asked.as_csv:
             return [pivot(solution, look, asked.rows, asked.cols, asked.where)]
-        return [decision_table(solution, look, asked.where, fields=asked.as_csv)]
+        return [decision_table(solution, look, asked.where, fields=asked.as_csv, first=asked.first, more=MORE)]
     own = [*_of_rules(case), *own]
     if found := _by_name(own, name):
         return [found]
@@ -215,5 +218,4 @@ def _shown(table: mdpdice.Table) -> list[str]:
     if table.lines or len(table.rows) <= SHOWN:
         return lines
     # The title and the names of the columns come first.
-    more = len(table.rows) - SHOWN
-    return [*lines[: SHOWN + 2], f"... and {more:,} more rows: --csv and --json print all of them"]
+    return [*lines[: SHOWN + 2], MORE.format(len(table.rows) - SHOWN)]

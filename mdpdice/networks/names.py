@@ -141,6 +141,12 @@ class Names:
             raise UnknownStateError(f"edge {edge} is not an edge of a decision", value=edge)
         return self.actions[int(self._action_start[node]) + edge - int(self.indptr[node])]
 
+    def actions_of(self, edges: Ints) -> list[Hashable | None]:
+        """Return the actions of edges of decision nodes, all at once; None for -1."""
+        nodes = self.source[edges]
+        places = np.where(edges < 0, -1, self._action_start[nodes] + edges - self.indptr[nodes])
+        return [None if place < 0 else self.actions[place] for place in places.tolist()]
+
     def edge_of(self, node: int, action: Hashable) -> int:
         """Edge of a decision node by its action; an `UnknownStateError` if the node has no such action."""
         first = int(self._action_start[node])

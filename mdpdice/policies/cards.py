@@ -8,6 +8,8 @@ from fractions import Fraction
 from html import escape
 from typing import Any
 
+import attrs
+
 from mdpdice.answers.solution import Solution
 from mdpdice.errors import GameError
 from mdpdice.html import document
@@ -34,12 +36,23 @@ figure { margin: .5rem 0; } figure svg, figure img { max-width: 100%; height: au
 """
 
 
-def decision_table(solution: Solution, look: Look[Any], where: Where = None, *, fields: bool = False) -> Table:
+def decision_table(
+    solution: Solution,
+    look: Look[Any],
+    where: Where = None,
+    *,
+    fields: bool = False,
+    first: int | None = None,
+    more: str = "... and {:,} more rows",
+) -> Table:
     """Every decision, what is done there and its value, with `fields` a column for each field and counter too.
 
-    With a horizon: what is done when all of it is left.
+    With a horizon: what is done when all of it is left.  With `first` only so many rows are there, and the lines for
+    people say how many more there are.
     """
-    found = list(_decided(solution, where))
+    found = list(_decided(solution, where, fields=fields))
+    left = 0 if first is None else len(found) - first
+    found = found[:first]
     names = [
         name
         for name in dict.fromkeys(name for *_, known in found for name in known)
@@ -52,7 +65,8 @@ def decision_table(solution: Solution, look: Look[Any], where: Where = None, *, 
     ]
     named = (f"state.{name}" if name in columns else name for name in names)
     title = f"what to do in every state with a decision{_fixed(where)}"
-    return Table("decisions", title, (*columns, *named), rows)
+    table = Table("decisions", title, (*columns, *named), rows)
+    return table if left <= 0 else attrs.evolve(table, lines=[*table.text(), more.format(left)])
 
 
 def pivot(solution: Solution, look: Look[Any], rows: str, cols: str | None = None, where: Where = None) -> Table:
@@ -98,17 +112,19 @@ def pivot(solution: Solution, look: Look[Any], rows: str, cols: str | None = Non
     return Table("card", title, (rows if cols is None else f"{rows} \\ {cols}", *named), body)
 
 
-def _decided(solution: Solution, where: Where) -> Iterable[tuple[Any, Any, float, dict[str, Any]]]:
-    """Yield the states with a decision, with action, value and fields."""
+def _decided(
+    solution: Solution, where: Where, *, fields: bool = True
+) -> Iterable[tuple[Any, Any, float, dict[str, Any]]]:
+    """Yield the states with a decision, with action, value and, if they are wanted, fields."""
     if solution.horizon == 0:
         return
     found, wanted = solution.decisions(where if solution.lattice is not None else None), dict(where or {})
     seen = False
     for state, action, value in zip(found.states, found.actions, found.values.tolist(), strict=True):
-        fields = fields_of(state)
-        if wanted.items() <= fields.items():
+        known = fields_of(state) if fields or wanted else {}
+        if wanted.items() <= known.items():
             seen = True
-            yield state, action, value, fields
+            yield state, action, value, known
     if wanted and not seen:
         known = ", ".join(dict.fromkeys(name for state in found.states for name in fields_of(state)))
         raise GameError(f"no decision has{_fixed(where)[1:]}; the fields of states are {known}", value=wanted)

@@ -390,6 +390,15 @@ def test_tables_are_kept(run, asked, solves):
     assert wrong.exit_code == 2
 
 
+def test_what_people_see_is_not_kept_for_programs(run, asked):
+    lines = run("policy", "pig-turn").stdout.splitlines()
+    assert lines[-1].startswith("... and 59 more rows")
+    assert run("policy", "pig-turn").stdout.splitlines()[-41:] == lines[-41:]
+    (table,) = asked("policy", "pig-turn")["tables"]
+    assert len(table["rows"]) == 99
+    assert len(run("policy", "pig-turn", "--csv").stdout.splitlines()) == 100
+
+
 def test_two_processes_at_once(pig, asked, answers):
     """Both solve and write; whoever comes later reads one of them."""
     words = [sys.executable, "-m", "mdpdice.cli", "advise", pig, "12", "--json"]
