@@ -256,7 +256,8 @@ def _ranked(lattice: Lattice, exprs: tuple[Expr, ...]) -> Any:
         for number, axis in enumerate(lattice.axes)
     }
     for at, expr in enumerate(exprs):
-        index = _compressed(_computed(expr, values))
+        # Of all counters it would fill the whole grid.
+        index = _compressed(_computed(expr, {name: values[name] for name in expr.names}))
         rank = _compressed(rank.astype(np.int64) * (int(index.max()) + 1) + index) if at else rank + index
     return rank
 
