@@ -164,10 +164,9 @@ def _tell() -> None:
 
 @functools.cache
 def _numba() -> Any:
-    """Import numba, and tell it that there is a BLAS.
+    """Import numba without the search for a BLAS, for which it imports ``scipy.linalg`` before any loop.
 
-    To find out it would import ``scipy.linalg``, before any loop, which takes longer than some commands.  Where a loop
-    needs the BLAS, numba looks again.
+    That takes longer than some commands. scipy is installed, and where a loop needs the BLAS, numba looks again.
     """
     import numba
 

@@ -11,8 +11,8 @@ from mdpdice.networks.arrays import moved_numbers
 from mdpdice.networks.network import Ints, Kind
 from mdpdice.numerics.graph import edges_of
 
-LEVELS = 32
-"""Chance in a row up to which it is followed a step at a time, which is sooner done than `scipy.sparse` is imported."""
+STEPWISE_UP_TO = 32
+"""Chance in a row up to which it is followed a step at a time, sooner than `scipy` could be imported to search it."""
 
 
 def separate_prefix(fields: dict[str, Any]) -> dict[str, Any]:
@@ -72,7 +72,7 @@ def _reachable(fields: dict[str, Any], nodes: Ints, roots: Ints) -> Ints:
     level, found, ahead = roots, [roots], np.zeros(len(fields["kind"]), dtype=bool)
     ahead[nodes] = True
     ahead[roots] = False
-    for _ in range(LEVELS):
+    for _ in range(STEPWISE_UP_TO):
         to = fields["dst"][edges_of(fields["indptr"], level)[0]]
         to = to[ahead[to]]
         level = to[np.sort(np.unique(to, return_index=True)[1])]

@@ -535,6 +535,6 @@ def test_a_chance_prefix_is_the_same_however_it_is_followed(length, monkeypatch)
         return roll(d6, lambda face: go(min(at + face, length - 1)) if at < length - 1 else go("choice"))
 
     found = [explore(Game.of(start=0, node=node)).digest]
-    monkeypatch.setattr(chance_prefix, "LEVELS", 0)
+    monkeypatch.setattr(chance_prefix, "STEPWISE_UP_TO", 0)
     found.append(explore(Game.of(start=0, node=node)).digest)
     assert found[0] == found[1]
