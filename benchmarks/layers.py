@@ -37,8 +37,10 @@ def held(name: str, owners: int) -> None:
     lengths = [len(layer.points) for layer in layers.layers]
     at = int(np.argmax(lengths))
     largest = layers.layers[at]
-    other = 36 + lattice.point_type.itemsize + 3 * entries
-    print(f"{name}: {entries} stored, {size:,} points, {8 * entries} bytes of values and {other} of other arrays each")
+    alive, width = sum(lengths), lattice.point_type.itemsize
+    grid, listed = (2, 3 * width) if layers.ranks.strict else (6 + 2 * width, 3 * width + 16)
+    print(f"{name}: {entries} stored, {size:,} points, of which play reaches {alive:,}")
+    print(f"  {8 * entries} bytes of values and {grid + entries} of other arrays each, and {listed} if it is reached")
     print(f"  layer {at + 1} of {len(lengths)} has {lengths[at]:,} points, the next one {(*lengths, 0)[at + 1]:,}")
     for part in np.array_split(largest.points, owners):
         elsewhere = read(layers, part)
@@ -74,13 +76,12 @@ def thresholds() -> None:
     print(f"yahtzee, at least 1 to {last:,}: {sum(counts):,} points, the largest layer {max(counts):,}")
     print(f"  values: {8e-9 * sum(counts):.1f} GB, of two layers {8e-9 * both:.1f} GB")
     whole = lattice.size * (last + 1)
-    print(f"  the grid has {whole:,} points: {8e-9 * whole:.0f} GB of values, {43e-9 * whole:.0f} GB of other arrays")
+    other = 3 * whole + 12 * sum(counts)
+    print(f"  the grid has {whole:,} points: {8e-9 * whole:.0f} GB of values, {1e-9 * other:.1f} GB of other arrays")
     lowered, _ = lower_lattice(lattice, PayoffAtLeast(250))
     tables = lowered.point_type.itemsize * (len(lowered.updates) + 1) + len(lowered.guards)
     size = lowered.size
-    print(
-        f"  at least 250 alone: {size:,} points, {8e-9 * size:.1f} GB of values, {43e-9 * size:.1f} GB of other arrays"
-    )
+    print(f"  at least 250 alone: {size:,} points, {8e-9 * size:.1f} GB of values")
     print(f"  and {tables} bytes of tables at each point while it is looked at")
 
 

@@ -1,4 +1,4 @@
-"""Yahtzee for at least so many points: the best chance for every goal, in one solve.
+"""Yahtzee for at least T points: the best chance for every T, in one solve.
 
 A counter holds the points that are still needed.  A play ends when there are none, or more than the open boxes can
 give, so few points of the grid matter.  Before the first throw the player raises the goal, one point at a time.

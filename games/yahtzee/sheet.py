@@ -71,7 +71,7 @@ class ScoreSheet(Game[State, Action]):
                 extra = when(self.upper >= 63, end(self.extra), end(0))
                 return when(self.boxes.count() == len(self.sheet), extra, go(Throw((), 2)))
 
-    def scored(self, score: int | Expr, *updates: Any) -> Edge[State]:
+    def scored(self, score: int | Expr, *updates: Any) -> Edge[str]:
         """Return what follows when a box is filled with so many points."""
         return go("turn", *updates, reward=score)
 

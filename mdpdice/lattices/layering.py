@@ -268,7 +268,7 @@ def _short(rank: Any) -> Any:
 
 
 def _points(lattice: Lattice, lengths: Sequence[int]) -> Ints:
-    """Return the points where every counter has one of so many first values."""
+    """Return the points where each counter has one of its first values, as many as `lengths` says."""
     found = np.zeros(1, dtype=lattice.point_type)
     for length, stride in zip(lengths, lattice.strides, strict=True):
         found = (found[:, None] + stride * np.arange(length, dtype=lattice.point_type)).reshape(-1)

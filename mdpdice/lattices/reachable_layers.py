@@ -180,10 +180,10 @@ def _check_memory(program: Program, ranks: Ranks, limit: int, run: Run, points: 
     """Return the bytes that all processes of this machine need, if they may be used and play can reach some points."""
     size, entries, width = program.lattice.size, len(program.entries), program.lattice.point_type.itemsize
     on_disk = run.checkpoint is not None or run.team.folder is not None
-    # The layer of every point; who solved it; in layers that lead to themselves order and place, in two loops.
+    # The layer of every point, the process that solved it and, if layers lead to themselves, order and place, twice.
     each = 2 + (2 if run.team.size > 1 else 0) + (0 if ranks.strict else 4 + 2 * width)
     # Layers are ranked and put in order; what was reached is listed by layer, and twice by the check.
-    own = size * each + 28 * ranks.combinations + points * (3 * width + (0 if ranks.strict else 8))
+    own = size * each + 28 * ranks.combinations + points * (3 * width + (0 if ranks.strict else 16))
     needed = own * run.team.local + size * entries * (1 if on_disk else 9)
     if needed > limit:
         msg = (

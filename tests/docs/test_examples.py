@@ -135,6 +135,7 @@ EXPECTED: dict[str, list[str]] = {
         r"Weighted die +10:1:1:1:1:1 +5911\.0347",
         r"certified by",
     ],
+    "yahtzee_chances": [r"three boxes, at least 60 points: 0\.1101881661"],
     "kcd_public_solver": [
         r"1 +399 +399\.0399780 +399\.1126543 +399\.1126543210",
         r"2 +517\.9492 +517\.9492188 +518\.0762299 +505\.5102004466",

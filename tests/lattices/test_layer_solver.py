@@ -237,7 +237,50 @@ def test_a_layer_in_pieces_and_without_kept_tables(monkeypatch):
     assert found.status is Status.CERTIFIED
 
 
+@pytest.mark.parametrize("game", [Race(12), Sheet()], ids=["to itself", "strict"])
+def test_values_of_layers_that_are_listed_a_few_points_at_a_time(game, monkeypatch):
+    expected = solve(compile_lattice(game)).table
+    monkeypatch.setattr("mdpdice.lattices.layering.PIECE", 5)
+    found = solve(compile_lattice(game)).table
+    assert np.array_equal(found.stored, expected.stored, equal_nan=True)
+    assert np.array_equal(found.widths, expected.widths)
+
+
+def test_memory_counts_the_points_that_play_reaches(monkeypatch):
+    lattice = compile_lattice(Sheet())
+    monkeypatch.setattr(layers_module, "LAYERS_FROM_EDGES", 0)
+    points = sum(len(layer.points) for layer in find_layers(lattice).layers)
+    with pytest.raises(StateLimitError) as caught:
+        layers_module.find_large_layers(lattice, Run(), max_bytes=0)
+    assert caught.value.explored == 0
+    grid = caught.value.value
+    with pytest.raises(StateLimitError) as caught:
+        layers_module.find_large_layers(lattice, Run(), max_bytes=grid + 12 * points - 1)
+    assert caught.value.explored == points
+    assert layers_module.find_large_layers(lattice, Run(), max_bytes=grid + 12 * points) is not None
+
+
 # --- progress -----------------------------------------------------------------------------------
+
+
+class Mixed(Race):
+    """The progress reads the first counter and the last one."""
+
+    def progress(self):
+        return (self.mine // 2 + 0 * self.turn, self.turn * (self.mine > 3))
+
+
+@pytest.mark.parametrize("infer", [True, False])
+@pytest.mark.parametrize("game", [Race(9), Sheet(), Mixed(9)], ids=["two", "flags", "apart"])
+def test_the_points_of_a_layer_are_those_that_have_its_number(game, infer, monkeypatch):
+    ranks = rank_points(compile_lattice(game), infer=infer)
+    assert ranks.count == ranks.layer.max() + 1
+    monkeypatch.setattr("mdpdice.lattices.layering.PIECE", 4)
+    for number in range(ranks.count):
+        points = np.concatenate(list(ranks.points(number)))
+        assert len(points) == ranks.length(number)
+        assert np.array_equal(np.sort(points), np.flatnonzero(ranks.layer == number))
+    assert not list(ranks.points(ranks.count))
 
 
 def test_progress_is_found():

@@ -173,7 +173,7 @@ def test_stored_choices(case):
     raise AssertionError(caught)
 
 
-@pytest.mark.parametrize("witness", ["no start", "nothing", "layers", "shape", "order"])
+@pytest.mark.parametrize("witness", ["no start", "nothing", "layers", "below 0", "shape", "order"])
 def test_wrong_witnesses_prove_nothing_wrong(case, witness):
     layers, claim = case
     changes = {
@@ -182,8 +182,9 @@ def test_wrong_witnesses_prove_nothing_wrong(case, witness):
         },
         "nothing": {"values": np.full_like(claim.values, np.nan)},
         "layers": {"layer": claim.layer.max() - claim.layer},
+        "below 0": {"layer": claim.layer.astype(np.int32) - 1},
         "shape": {"values": claim.values[:, :-1]},
-        "order": {"inner": -claim.inner},
+        "order": {"inner": claim.inner.max() - claim.inner},
     }[witness]
     if witness == "order":
         # Any order will do; a bad one costs time, or finds no proof.
@@ -193,6 +194,15 @@ def test_wrong_witnesses_prove_nothing_wrong(case, witness):
         assert width(layers, claim, **changes) < NARROW
     else:
         assert not width(layers, claim, **changes) < NARROW
+
+
+def test_points_that_are_listed_a_few_at_a_time_are_in_the_same_order(case, monkeypatch):
+    layers, claim = case
+    expected = found(layers, claim)
+    monkeypatch.setattr("mdpdice.certification.checking.lattice.LISTED", 7)
+    again = found(layers, claim)
+    assert np.array_equal(again.optimal, expected.optimal)
+    assert np.array_equal(again.policy, expected.policy)
 
 
 def test_what_is_kept_from_pass_to_pass_changes_nothing(monkeypatch):

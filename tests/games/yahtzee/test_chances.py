@@ -1,0 +1,82 @@
+"""Yahtzee's chances of every goal, of small sheets: against one solve for each goal, and against plain recursion."""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import cache
+from itertools import combinations, pairwise, product
+
+import pytest
+from helpers.examples import example
+
+from mdpdice import At, PayoffAtLeast, compile_lattice, solve
+from mdpdice.games.yahtzee import Yahtzee
+from mdpdice.games.yahtzee.game import points
+
+SHEET = ("sixes", "small straight", "yahtzee")
+GOALS = (1, 6, 30, 36, 50, 51, 60, 99, 110, 180, 260, 310)
+
+
+def chances(sheet: tuple[str, ...], joker: str):
+    base = example("yahtzee_chances")["YahtzeeChances"]
+    game = type("Small", (base,), {"sheet": sheet})(joker=joker)
+    solution = solve(compile_lattice(game))
+    assert solution.proved
+    start = {"boxes": 0, "upper": 0, "fifty": 0}
+    return [solution.value(At("turn", **start, need=goal)) for goal in range(1, game.most + 1)]
+
+
+def test_every_goal_has_the_value_that_one_solve_for_it_gives() -> None:
+    found = chances(SHEET, "none")
+    plain = compile_lattice(type("Plain", (Yahtzee,), {"sheet": SHEET})(joker="none"), merge=False)
+    assert len(found) == 30 + 30 + 50 + 200
+    for goal in GOALS:
+        assert found[goal - 1] == pytest.approx(solve(plain, PayoffAtLeast(goal)).value(), abs=1e-13)
+    assert all(one >= other for one, other in pairwise(found))
+
+
+@cache
+def outcomes(n: int) -> Counter[tuple[int, ...]]:
+    return Counter(tuple(sorted(dice)) for dice in product(range(1, 7), repeat=n))
+
+
+def turn(worth) -> float:
+    """What a turn is worth by what its last dice are worth: keep and throw again, twice."""
+
+    @cache
+    def thrown(kept: tuple[int, ...], left: int) -> float:
+        total = sum(n * held(tuple(sorted(kept + new)), left) for new, n in outcomes(5 - len(kept)).items())
+        return total / 6 ** (5 - len(kept))
+
+    @cache
+    def held(dice: tuple[int, ...], left: int) -> float:
+        if left == 0:
+            return worth(dice)
+        return max(thrown(kept, left - 1) for n in range(6) for kept in set(combinations(dice, n)))
+
+    return thrown((), 2)
+
+
+@cache
+def recursion(left: frozenset[str], fifty: bool, need: int) -> float:
+    """Chance of so many points more, without upper boxes that could come to 63."""
+    if need <= 0 or not left:
+        return float(need <= 0)
+
+    def worth(dice: tuple[int, ...]) -> float:
+        bonus = 100 * (fifty and len(set(dice)) == 1)
+        won = (points(box, dice) + bonus for box in left)
+        return max(
+            recursion(left - {box}, fifty or (box == "yahtzee" and score == 50), need - score)
+            for box, score in zip(left, won, strict=True)
+        )
+
+    return turn(worth)
+
+
+def test_goals_of_two_boxes_by_recursion() -> None:
+    sheet = ("large straight", "yahtzee")
+    found = chances(sheet, "none")
+    assert len(found) == 40 + 50 + 100
+    for goal in (40, 50, 90, 101, 150):
+        assert found[goal - 1] == pytest.approx(recursion(frozenset(sheet), False, goal), abs=1e-13)
