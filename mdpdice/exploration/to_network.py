@@ -22,7 +22,8 @@ import math
 import time
 from collections import defaultdict
 from collections.abc import Hashable
-from itertools import chain, compress
+from itertools import chain, compress, groupby
+from operator import attrgetter
 from typing import Any, TypeVar
 
 import attrs
@@ -39,7 +40,7 @@ from mdpdice.lattices.lattice import Lattice
 from mdpdice.modelling.asking import ask, ask_game, placed
 from mdpdice.modelling.checks import hashing_error, not_a_node_error, not_an_edge_error
 from mdpdice.modelling.counters import axes
-from mdpdice.modelling.equality import collision_error, same_kind
+from mdpdice.modelling.equality import collision_error, same_kind, same_kinds
 from mdpdice.modelling.game import Chance, ClassicMDP, Decide, End, Game, Go, PassTo, Unavailable, Uncertain
 from mdpdice.modelling.number import count, finite_number
 from mdpdice.modelling.sense import sense_of
@@ -130,10 +131,48 @@ def _too_large(game: Game[Any, Any], least: int, limit: int) -> StateLimitError:
     return StateLimitError(msg, explored=0, frontier=[], value=least, limit=limit)
 
 
+_PLAIN = {Go, End}
+_ACTIONS, _OPTIONS = attrgetter("actions"), attrgetter("options")
+
+
 class _FlatTraversal(Traversal[Network]):
     """A traversal that writes the rows of a flat network."""
 
     # --- rows ---------------------------------------------------------------
+
+    def write_all(self, nodes: list[Any]) -> None:
+        """Write the rows of the next states: decisions in a row, which are the most, together if they are plain."""
+        __tracebackhide__ = True
+        for kind, run in groupby(nodes, type):
+            rows = [*run]
+            if kind is not Decide or self.canonical is not None or not self._write_plain(rows):
+                super().write_all(rows)
+
+    def _write_plain(self, rows: list[Any]) -> bool:
+        """Write decisions whose options all go or end, and pay nothing on the way; return whether it was done."""
+        options = [*chain.from_iterable(map(_OPTIONS, rows))]
+        degrees = [*map(len, map(_OPTIONS, rows))]
+        if not _PLAIN.issuperset(map(type, options)) or not all(degrees):
+            return False
+        try:
+            given = [one.state for one in options if type(one) is Go and one.reward == 0 and not one.updates]
+            payoffs = [one.payoff for one in options if type(one) is End]
+            players = [PLAYER_KIND[row.player] for row in rows]
+            if len(given) + len(payoffs) < len(options):
+                return False
+            found = [*map(self.index.__getitem__, given)]
+            if len(found) < len(given) or not same_kinds([*map(self.states.__getitem__, found)], given):
+                return False
+            state, end = iter(found), map(self._end, payoffs)
+            keys = [next(state) if type(one) is Go else next(end) for one in options]
+        except Exception:  # noqa: BLE001 - it is found again, with its place
+            return False
+        self.state_row.extend(range(len(self.kinds), len(self.kinds) + len(rows)))
+        self.kinds.extend(players)
+        self.degrees.extend(degrees)
+        self.keys.extend(keys)
+        self.actions.extend(chain.from_iterable(map(_ACTIONS, rows)))
+        return True
 
     def write_node(self, node: Any) -> None:
         """Write the row of a node, or of what `_inside` was given."""
@@ -163,23 +202,12 @@ class _FlatTraversal(Traversal[Network]):
         actions = node.actions
         self.mover = node.player
         dropped = 0
-        number = self.index.setdefault
-        as_it_is, ends, states = self.canonical is None, self.ends, self.states
+        ends = self.ends
         try:
-            # Spelled in full for speed: this loop runs once per option of the model.
             for option in node.options:
                 kind = type(option)
                 if kind is Go:
-                    state = option.state  # type: ignore[attr-defined]
-                    if as_it_is:
-                        new = len(states)
-                        key = number(state, new)
-                        if key == new:
-                            self._admit(state)
-                        elif (known := states[key]) is not state and not same_kind(known, state):
-                            raise collision_error(known, state)  # noqa: TRY301
-                    else:
-                        key = self._target(state)
+                    key = self._target(option.state)  # type: ignore[attr-defined]
                     if option.reward != 0 or option.updates:  # type: ignore[attr-defined]
                         self._edge(option)
                         rewards[len(keys)] = finite_number(option.reward, "reward")  # type: ignore[attr-defined]
@@ -223,7 +251,7 @@ class _FlatTraversal(Traversal[Network]):
             return self._general_lottery(node)
         row: dict[int, int] = {}
         paid: dict[int, Any] = {}
-        get, number = row.get, self.index.setdefault
+        get, number = row.get, self.index.__getitem__
         as_it_is, states = self.canonical is None, self.states
         for weight, edge in zip(node.dist.weights, node.edges, strict=True):
             kind = type(edge)
@@ -232,11 +260,8 @@ class _FlatTraversal(Traversal[Network]):
                     return self._general_lottery(node)
                 state = edge.state  # type: ignore[attr-defined]
                 if as_it_is:
-                    new = len(states)
-                    key = number(state, new)
-                    if key == new:
-                        self._admit(state)
-                    elif (known := states[key]) is not state and not same_kind(known, state):
+                    key = number(state)
+                    if (known := states[key]) is not state and not same_kind(known, state):
                         raise collision_error(known, state)
                 else:
                     key = self._target(state)

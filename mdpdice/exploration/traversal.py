@@ -45,11 +45,30 @@ MAX_STATES = 10_000_000
 RUNAWAY = 1_000_000
 """States from which one is looked for."""
 SURE = certainly(0)
+_AT_ONCE = 32
+"""States whose nodes are written together."""
 _CHECK_EVERY = 1 << 15  # edges between two looks at the limits
 _LOOK_EVERY = 0.1  # seconds between two, where states take long
 _EDGE_BYTES = 60
 _STATE_BYTES = 300
 _FINISHING_BYTES = 60  # per edge and node, while the arrays are put together
+
+
+class _Numbers(dict[Any, int]):
+    """Numbers of states; one that is new is checked and numbered when it is asked for."""
+
+    def __init__(self, states: list[Any]) -> None:
+        self.states = states
+
+    def __missing__(self, state: Any) -> int:
+        kind = type(state)
+        if kind is not int and kind is not str:
+            if kind is Dist:
+                raise GameError("a distribution is not a state; give a state whose node() is a roll(...)", value=state)
+            check_state(state)
+        self[state] = number = len(self.states)
+        self.states.append(state)
+        return number
 
 
 class Traversal(abc.ABC, Generic[R]):
@@ -71,7 +90,7 @@ class Traversal(abc.ABC, Generic[R]):
         symmetric = type(game).canonical is not Game.canonical
         self.canonical: Callable[[Any], Any] | None = game.canonical if symmetric else None
         self.states: list[Any] = []
-        self.index: dict[Any, int] = {}
+        self.index = _Numbers(self.states)
         self.ends: dict[Any, int] = {}
         # Rows in the order in which they are written; `keys` are targets as above.
         self.kinds = bytearray()
@@ -123,22 +142,25 @@ class Traversal(abc.ABC, Generic[R]):
     def _explore_all(self) -> int:
         __tracebackhide__ = True
         position = 0
-        states, keys, node_of, write = self.states, self.keys, self.game.node, self.write
+        states, keys, node_of = self.states, self.keys, self.game.node
         clock = time.monotonic
         self.next_look = clock() + _LOOK_EVERY
         while position < len(states):
-            state = states[position]
+            # No limit may be passed by much.
+            room = min(self.max_states - len(states), self.next_check - len(keys))
+            at_once = max(1, min(_AT_ONCE, room * len(self.kinds) // (len(keys) + 1)))
+            nodes: list[Any] = []
+            wrong: Exception | None = None
             try:
-                node = node_of(state)
+                for state in states[position : position + at_once]:
+                    nodes.append(node_of(state))
             except Exception as error:  # noqa: BLE001 - it goes on, with its place
-                raise (wrong := placed(error, state, None, raised_error, "node()")) from wrong.__cause__
-            try:
-                write(node)
-            except Exception as error:  # noqa: BLE001 - it goes on, with its place
-                raise (wrong := placed(error, state, None, hashing_error, node)) from wrong.__cause__
-            position += 1
-            late = not position & 15 and clock() > self.next_look
-            if late or len(keys) >= self.next_check or len(states) > self.max_states:
+                wrong = placed(error, state, None, raised_error, "node()")
+            self.write_all(nodes)
+            if wrong is not None:
+                raise wrong from wrong.__cause__
+            position += len(nodes)
+            if clock() > self.next_look or len(keys) >= self.next_check or len(states) > self.max_states:
                 self._check_limits(position)
         return position
 
@@ -193,22 +215,11 @@ class Traversal(abc.ABC, Generic[R]):
         """Index of a state, which is admitted if it is new."""
         if self.canonical is not None:
             state = ask_game(self.canonical, state)
-        new = len(self.states)
-        found = self.index.setdefault(state, new)
-        if found == new:
-            self._admit(state)
-        elif (known := self.states[found]) is not state and not same_kind(known, state):
+        found = self.index[state]
+        known = self.states[found]
+        if known is not state and not same_kind(known, state):
             raise collision_error(known, state)
         return found
-
-    def _admit(self, state: Any) -> None:
-        """Check a state that is new, and that has its number already."""
-        kind = type(state)
-        if kind is not int and kind is not str:
-            if kind is Dist:
-                raise GameError("a distribution is not a state; give a state whose node() is a roll(...)", value=state)
-            check_state(state)
-        self.states.append(state)
 
     def _end(self, payoff: Any) -> int:
         found = self.ends.get(payoff)
@@ -240,8 +251,17 @@ class Traversal(abc.ABC, Generic[R]):
 
     # --- rows ---------------------------------------------------------------
 
-    def write(self, node: Any) -> None:
-        """Write the row of the next state, and of the nodes inside it."""
+    def write_all(self, nodes: list[Any]) -> None:
+        """Write the rows of the next states, and of the nodes inside them."""
+        __tracebackhide__ = True
+        for node in nodes:
+            try:
+                self._write(node)
+            except Exception as error:  # noqa: BLE001 - it goes on, with its place
+                state = self.states[len(self.state_row) - 1]
+                raise (wrong := placed(error, state, None, hashing_error, node)) from wrong.__cause__
+
+    def _write(self, node: Any) -> None:
         __tracebackhide__ = True
         self.state_row.append(len(self.kinds))
         self.mover = 0

@@ -29,7 +29,7 @@ def check_state(state: Any) -> None:
             raise GameError("NaN is not a state: it differs from itself, so exploration would never end", value=state)
         return
     for part in state if getter is as_tuple else getter(state):
-        if type(part) not in _ATOMS and not (callable(part) and not isinstance(state, tuple)):
+        if type(part) not in _ATOMS and (isinstance(state, tuple) or not callable(part)):
             check_state(part)
 
 

@@ -6,9 +6,10 @@ would mix them up without a word, so every place that looks them up compares typ
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import attrs
@@ -49,6 +50,22 @@ def same_kind(first: Any, second: Any) -> bool:
     return True
 
 
+def same_kinds(these: Sequence[Any], others: Sequence[Any]) -> bool:
+    """`same_kind` of many pairs, which takes half the time where they are alike and have few parts."""
+    kinds = {*map(type, these)}
+    if len(kinds) == 1 and kinds == {*map(type, others)}:
+        getter = parts(*kinds)
+        if getter is no_parts:
+            return True
+        if getter is not as_tuple and getter is not as_set:
+            these, others = [*map(getter, these)], [*map(getter, others)]
+        if getter is not as_set and len(these) >= _ROWS_PER_COLUMN * len(these[0]):
+            with contextlib.suppress(ValueError):  # of tuples that differ in length
+                return all(map(same_kinds, zip(*these, strict=True), zip(*others, strict=True)))
+    return all(map(same_kind, these, others))
+
+
+_ROWS_PER_COLUMN = 24
 _GETTERS: dict[type, Getter] = {}
 _TUPLES: set[type] = {tuple}  # those of them whose getter is `as_tuple`
 

@@ -458,24 +458,30 @@ def decide(
     NonDeterministicGameError
         The options come from a set, whose order changes from run to run.
     """
-    # Asking whether a list is a mapping takes longer than taking it apart.
-    if type(options) is not list and isinstance(options, Mapping):
+    # Asking whether a list is a mapping, or a set, takes longer than taking it apart.
+    if type(options) is list:
+        actions, chosen = _pairs(options)
+    elif isinstance(options, Mapping):
         mapping = cast("Mapping[A, Option[S] | None]", options)
         actions, chosen = list(mapping), list(mapping.values())
     else:
         if isinstance(options, set | frozenset):
             msg = "the options of decide() come from a set, whose order changes from run to run; sort them into a list"
             raise NonDeterministicGameError(msg)
-        actions, chosen = _pairs(options)
+        if not isinstance(options, Iterable):
+            raise GameError(f"decide() takes a mapping or pairs (action, option), not {options!r}", value=options)
+        actions, chosen = _pairs(list(options))
     if player not in (0, 1):
         raise GameError(f"player {player!r}: the players are 0 (maximises) and 1 (minimises)", value=player)
     return Decide(actions, chosen, player)  # type: ignore[arg-type]
 
 
-def _pairs(options: Iterable[tuple[A, Option[S] | None]]) -> tuple[list[A], list[Option[S] | None]]:
-    if type(options) is not list and not isinstance(options, Iterable):
-        raise GameError(f"decide() takes a mapping or pairs (action, option), not {options!r}", value=options)
-    pairs = options if type(options) is list else list(options)
+def _pairs(pairs: list[tuple[A, Option[S] | None]]) -> tuple[list[A], list[Option[S] | None]]:
+    try:
+        if len(found := dict(pairs)) == len(pairs):
+            return list(found), list(found.values())
+    except (TypeError, ValueError):
+        pass  # what is wrong is found out below
     try:
         actions = [action for action, _ in pairs]
         chosen = [option for _, option in pairs]
