@@ -51,8 +51,7 @@ def decision_table(solution: Solution, look: Look[Any], where: Where = None, *, 
         for state, action, value, known in found
     ]
     named = (f"state.{name}" if name in columns else name for name in names)
-    title = f"what to do in every state with a decision{_fixed(where)}"
-    return Table("decisions", title, (*columns, *named), rows)
+    return Table("decisions", f"what to do in every state with a decision{_fixed(where)}", (*columns, *named), rows)
 
 
 def pivot(solution: Solution, look: Look[Any], rows: str, cols: str | None = None, where: Where = None) -> Table:
