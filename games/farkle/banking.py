@@ -58,8 +58,7 @@ def banking_bound(book: MenuBook) -> BankingBound:
     sure = {dice: found for dice, found in rolls.items() if not found.bust}
     if safe := _safe(sure):
         return BankingBound(None, next(iter(safe)), frozenset(sure))
-    gains = _sure_gains(sure)
-    best = functools.partial(_best, gains=gains)
+    best = functools.partial(_best, gains=_sure_gains(sure))
     bounds = {dice: found.menus.mean(best) / found.bust for dice, found in rolls.items() if found.bust}
     # Without any set that can bust nothing is at risk, from 0 points on.
     worst = max(bounds, key=bounds.__getitem__, default=book.left(book.full))

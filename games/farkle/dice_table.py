@@ -116,8 +116,7 @@ def find_die(name: str) -> Die:
     'kcd2/A/Odd die'
     """
     dice = load_dice()
-    found = matching(dice.values(), name)
-    if not found and _plain(name).startswith("kcd2/b/"):
+    if not (found := matching(dice.values(), name)) and _plain(name).startswith("kcd2/b/"):
         found = matching(dice.values(), f"kcd2/a/{name.rpartition('/')[2]}")
     if not found:
         close = _nearest(_plain(name), dice)

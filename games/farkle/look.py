@@ -92,8 +92,7 @@ class _Table(Look[Any], abc.ABC):
         sets = ((turn, dice) for turn in self.turns for dice in turn.book.subsets())
         chances = {turn.names(dice): turn.book.rolls(dice).bust for turn, dice in sets}
         rows = [(names, str(bust), float(bust)) for names, bust in chances.items()]
-        title = "chance that a roll of these dice scores nothing"
-        return [Table("busts", title, ("dice", "exact", "chance"), rows)]
+        return [Table("busts", "chance that a roll of these dice scores nothing", ("dice", "exact", "chance"), rows)]
 
     def remarks(self) -> list[str]:
         """Return notes of this kind of game."""
@@ -192,8 +191,7 @@ class FarkleLook(_Table, of=KcdFarkle):
             row[-1] = max(row[-1], at.counters["points"] + self.turn.rules.grid)
         columns = "roll", "set_aside", "points", "roll_next", "bank_all_from"
         title = "what to keep: every die that scores, but less of these rolls (-: no score) until so much is at risk"
-        ordered = sorted(rows.values(), key=lambda row: (-len(row[0]), row[0]))
-        return Table("keep", title, columns, ordered)
+        return Table("keep", title, columns, sorted(rows.values(), key=lambda row: (-len(row[0]), row[0])))
 
     def goals(self) -> list[Goal]:
         return [Goal(f"{points:,} points or more", least=points) for points in (500, 1000, 2000)]
@@ -293,8 +291,7 @@ def _words_for(turn: KcdFarkle, dice: DiceLeft) -> str:
         return {1: "the die", 2: "both dice"}.get(sum(counts), f"all {_COUNTS[sum(counts)]}")
     if len(counts) == 1:
         return _COUNTS[counts[0]]
-    named = zip(counts, book.shown_dice, strict=True)
-    return ", ".join(f"{number} x {die.name}" for number, die in named if number)
+    return ", ".join(f"{number} x {die.name}" for number, die in zip(counts, book.shown_dice, strict=True) if number)
 
 
 def _selections(turn: KcdFarkle, roll: Rolled) -> Mapping[tuple[int, DiceLeft], list[tuple[int, ...]]]:

@@ -220,10 +220,10 @@ class MenuBook:
     def _offers(self, symbols: npt.NDArray[np.int64], counts: tuple[int, ...]) -> _Offers:
         """Find what rolls offer, one row of numbers per roll (step 2 and 3 of the module's text)."""
         dice = sum(counts)
-        points = self._points[_subset_sums(_UNIT[symbols])]
+        points = self._points[subset_sums(UNIT[symbols])]
         best = points.max(axis=1)
         if self.misread is not None:
-            points = self._points[_subset_sums(_UNIT[np.array((0, *self.misread))[symbols]])]
+            points = self._points[subset_sums(UNIT[np.array((0, *self.misread))[symbols]])]
         columns: dict[DiceLeft, list[int]] = {}
         kind_of = [kind for kind, number in enumerate(counts) for _ in range(number)]
         for subset in range(1, 1 << dice):
@@ -244,12 +244,8 @@ class MenuBook:
 
     @functools.cached_property
     def _points(self) -> Ints:
-        """Points by packed count vector, 0 for what is not legal."""
         jokers = sum(number for die, number in zip(self.kinds, self.full, strict=True) if die.joker)
-        table = np.zeros(1 << 3 * JOKER, dtype=np.int32)
-        for code, points in self.rules.scores(jokers).items():
-            table[code] = points
-        return table
+        return score_table(self.rules, jokers)
 
 
 @attrs.frozen(eq=False)
@@ -273,7 +269,16 @@ class _Offers:
         return [_interned(best, tuple(keeps[start:end])) for best, (start, end) in parts]
 
 
-_UNIT = np.array([0] + [pack(counts_of([symbol])) for symbol in range(1, JOKER + 1)], dtype=np.int32)
+UNIT = np.array([0] + [pack(counts_of([symbol])) for symbol in range(1, JOKER + 1)], dtype=np.int32)
+"""The packed count vector of every symbol."""
+
+
+def score_table(rules: Rules, jokers: int) -> Ints:
+    """Return the points of every packed count vector with at most so many jokers, 0 for what is not legal."""
+    table = np.zeros(1 << 3 * JOKER, dtype=np.int32)
+    scores = rules.scores(jokers)
+    table[list(scores)] = list(scores.values())
+    return table
 
 
 def _throws(die: Die, number: int) -> Dist[tuple[int, ...]]:
@@ -297,7 +302,7 @@ def _alike(keys: Ints) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     return first[order], place[group]
 
 
-def _subset_sums(units: Ints) -> Ints:
+def subset_sums(units: Ints) -> Ints:
     """Return the sum of every subset of a row: subset s is column s, read as a binary number."""
     rolls, dice = units.shape
     sums = np.zeros((rolls, 1 << dice), dtype=np.int32)

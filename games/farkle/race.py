@@ -106,8 +106,7 @@ class FarkleRace(RaceGame[RaceState, Action]):
             return roll(rolls.menus, lambda menu: go(_seen_from(seat, Choose(menu))) if menu.best else lost)
         best = self.mine + self.turn + core.menu.best
         banked: Edge[RaceState] = pass_to(other, *swap, self.theirs.set(best))
-        bank = when(best >= self.target, end(1), banked)
-        options: dict[Action, Option[RaceState]] = {Bank(core.menu.best): bank}
+        options: dict[Action, Option[RaceState]] = {Bank(core.menu.best): when(best >= self.target, end(1), banked)}
         for keep in core.menu.keeps:
             on = go(_seen_from(seat, Ready(keep.dice)), self.turn.add(keep.points))
             options[keep] = when(self.mine + self.turn + keep.points < self.target, on)

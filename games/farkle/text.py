@@ -50,8 +50,7 @@ def show_state(book: MenuBook, state: State, points: int) -> str:
 def read_state(book: MenuBook, text: str, form: str = FORM) -> tuple[State, int]:
     """Return the state of a text, and the points at risk; `form` is how a state is written, for messages."""
     values = _fields(text, form)
-    points = values.get("points", "0")
-    if not points.isdecimal():
+    if not (points := values.get("points", "0")).isdecimal():
         raise UnknownStateError(f"points={points}: write a whole number of points", value=text)
     if "dice" in values:
         return Ready(book.left(_read_dice(book, values["dice"], text))), int(points)
@@ -70,8 +69,7 @@ def read_rolled(book: MenuBook, text: str) -> Rolled | None:
 def rolled(book: MenuBook, symbols: Symbols) -> Rolled:
     """Return a roll as it is shown, with the face 1 for a joker."""
     faces = tuple(1 if symbol == JOKER else symbol for kind in symbols for symbol in kind)
-    counted = zip(book.shown_dice, symbols, strict=True)
-    return Rolled(faces, tuple(die for die, kind in counted for _ in kind))
+    return Rolled(faces, tuple(die for die, kind in zip(book.shown_dice, symbols, strict=True) for _ in kind))
 
 
 def _fields(text: str, form: str) -> dict[str, str]:

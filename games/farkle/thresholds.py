@@ -110,8 +110,7 @@ class ThresholdTurn:
 
     def optimal(self) -> Vector:
         """Return the thresholds of the optimal policy: one step of the grid above the last points worth a roll."""
-        limits = roll_limits(self.game).values()
-        return tuple(0 if limit is None else limit + self.grid for limit in limits)
+        return tuple(0 if limit is None else limit + self.grid for limit in roll_limits(self.game).values())
 
     # --- one pass ---------------------------------------------------------------
 
@@ -187,8 +186,7 @@ class ThresholdTurn:
 
     def _checked(self, vector: Sequence[int]) -> Vector:
         given = tuple(vector)
-        sound = all(isinstance(one, int | np.integer) and one >= 0 for one in given)
-        if len(given) != self.n_dice or not sound:
+        if len(given) != self.n_dice or not all(isinstance(one, int | np.integer) and one >= 0 for one in given):
             raise GameError(f"thresholds {vector!r}: write {self.n_dice} numbers of points", value=vector)
         return tuple(map(int, given))
 
@@ -319,8 +317,7 @@ def gap(game: KcdFarkle, n: int = 1000, seed: int = 0, *, progress: Progress | N
             start[place - 1 : place + 1] = level
             vector = tuple(np.maximum.accumulate(start).tolist())
             other = refine(turn, Found(vector, turn.value(vector), 1), progress=progress)
-            better = max(found, other, key=lambda one: one.value)
-            found = attrs.evolve(better, tried=found.tried + other.tried)
+            found = attrs.evolve(max(found, other, key=lambda one: one.value), tried=found.tried + other.tried)
     if not falls:
         found = Found(optimal, turn.value(optimal), found.tried + 1)
     return Gap(value, optimal, found, min((turn.upper_bound(place) for place in falls), default=value))

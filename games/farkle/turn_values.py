@@ -22,7 +22,8 @@ import numpy as np
 import numpy.typing as npt
 
 from mdpdice.games.farkle.dice_table import Die
-from mdpdice.games.farkle.rules import JOKER, MAX_DICE, Rules, counts_of, pack
+from mdpdice.games.farkle.menus import UNIT, score_table, subset_sums
+from mdpdice.games.farkle.rules import JOKER, MAX_DICE, Rules
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 Ints: TypeAlias = npt.NDArray[np.int64]
@@ -68,16 +69,10 @@ def _menus(rules: Rules, number: int, jokers: int) -> tuple[Ints, Ints]:
 
     These points are given for each group, by the bits of the dice, and the group of every roll.
     """
-    points = np.zeros(1 << 3 * JOKER, dtype=np.int64)
-    scores = rules.scores(jokers)
-    points[list(scores)] = list(scores.values())
+    points = score_table(rules, jokers).astype(np.int64)
     faces = np.indices((6,) * number).reshape(number, -1) + 1
     faces[:jokers][faces[:jokers] == 1] = JOKER
-    unit = np.array([0, *(pack(counts_of([symbol])) for symbol in range(1, JOKER + 1))])
-    sums = np.zeros((faces.shape[1], 1), dtype=np.int64)
-    for face in faces:
-        sums = np.hstack([sums, sums + unit[face][:, None]])
-    menus, menu = np.unique(points[sums], axis=0, return_inverse=True)
+    menus, menu = np.unique(points[subset_sums(UNIT[faces.T])], axis=0, return_inverse=True)
     return menus, menu.ravel()
 
 

@@ -47,10 +47,9 @@ def excerpt(table: GridValues, where: Mapping[str, Any], max_states: int) -> Nod
     lattice, program = layers.lattice, layers.program
     cores, points = _chosen(layers, where)
     if len(cores) * len(points) > max_states:
-        msg = (
-            f"{len(cores):,} core states at {len(points):,} points may be more than max_states={max_states:,} states; "
-            f"fix more counters by where=, of {', '.join(axis.name for axis in lattice.axes)}, or raise the limit"
-        )
+        how = f"fix more counters by where=, of {', '.join(axis.name for axis in lattice.axes)}, or raise the limit"
+        size = f"{len(cores):,} core states at {len(points):,} points"
+        msg = f"{size} may be more than max_states={max_states:,} states; {how}"
         raise StateLimitError(msg, explored=0, frontier=[], value=len(cores) * len(points), limit=max_states)
     parts: list[_Part] = []
     chunk = max(64, CHUNK_BYTES // (8 * program.n_rows))
@@ -68,7 +67,6 @@ def excerpt(table: GridValues, where: Mapping[str, Any], max_states: int) -> Nod
         kind = np.select([kind == Kind.MAX, kind == Kind.MIN], [Kind.MIN, Kind.MAX], kind)
     n, e = len(value), len(worth)
     indptr = np.concatenate(([0], np.cumsum(options), np.full(e, e)))
-    begin = (core == lattice.node_state[lattice.start]) & (point == lattice.start_point)
     network = Network(
         kind=np.concatenate((kind, np.full(e, Kind.END))).astype(np.uint8),
         indptr=indptr,
@@ -78,7 +76,7 @@ def excerpt(table: GridValues, where: Mapping[str, Any], max_states: int) -> Nod
         sign=np.ones(e, dtype=np.int8),
         step=np.zeros(e, dtype=bool),
         payoff=np.concatenate((np.where(kind == Kind.END, value, 0.0), worth)),
-        start=int(np.argmax(begin)),
+        start=int(np.argmax((core == lattice.node_state[lattice.start]) & (point == lattice.start_point))),
         states=PointStates(lattice, core, point),
         state_node=np.arange(n),
         node_state=np.concatenate((np.arange(n), np.full(e, -1))),
@@ -105,8 +103,7 @@ def _chosen(layers: Layers, where: Mapping[str, Any]) -> tuple[Ints, Ints]:
         if name in counters:
             keep &= values[name] == wanted
             continue
-        here = np.array([name in one for one in fields])
-        if not here.any():
+        if not any(name in one for one in fields):
             known = dict.fromkeys([*counters, *(field for one in fields for field in one)])
             msg = f"{name!r} is neither a counter nor a field of a state; they are: {', '.join(sorted(known))}"
             raise GameError(msg, value=name)

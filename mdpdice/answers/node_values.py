@@ -14,8 +14,7 @@ from mdpdice.networks.network import Floats, Ints, Kind, Network
 
 def steps_of(network: Network, steps_left: int | None, least: int = 0) -> int | None:
     """Decisions left, by default the whole horizon; a `HorizonRangeError` if there is no such number."""
-    horizon = network.horizon
-    if horizon is None:
+    if (horizon := network.horizon) is None:
         if steps_left is not None:
             raise HorizonRangeError(f"steps_left={steps_left!r} needs a horizon", value=steps_left)
         return None
@@ -87,8 +86,7 @@ class NodeValues:
 
     def action(self, state: Hashable, steps_left: int | None) -> Any:
         """Chosen action of a decision state."""
-        node = self._decision(state, steps_left)
-        return self.network.action_of(int(self.rows(steps_left)[3][node]))
+        return self.network.action_of(int(self.rows(steps_left)[3][self._decision(state, steps_left)]))
 
     def options(
         self, state: Hashable, steps_left: int | None, sense: str

@@ -134,8 +134,7 @@ class Policy:
         _check_game(game, "uniform(game)")
         if not isinstance(game, Network):
             return cls()
-        first = np.where(game.decides, game.indptr[:-1], -1)
-        return cls(game, first, game.decides[game.source].astype(np.int64))
+        return cls(game, np.where(game.decides, game.indptr[:-1], -1), game.decides[game.source].astype(np.int64))
 
     def on(self, network: Network) -> Policy:
         """Return the same decisions on another network, matched by the names of states and actions.
@@ -168,8 +167,7 @@ class Policy:
             weight = np.where(edges >= 0, self.weight[stages][..., edges], 0)
             mapped = np.zeros(self.network.n_nodes, dtype=bool)
             mapped[nodes[decisions]] = True
-            missed = (self.weight[stages] > 0) & mapped[self.network.source] & (known[:-1] < 0)
-            lost = np.argwhere(missed)[:, -1]
+            lost = np.argwhere((self.weight[stages] > 0) & mapped[self.network.source] & (known[:-1] < 0))[:, -1]
         if len(lost):
             edge = int(lost[0])
             raise UnknownStateError(
@@ -279,8 +277,7 @@ class Policy:
         weight: NDArray[Any] | None = members["weight"]
         with file.part("exact_weights"):
             if header["exact_weights"] is not None:
-                numbers = [rational(text) for text in header["exact_weights"]]
-                weight = np.array([*numbers, None], dtype=object)[:-1]
+                weight = np.array([*map(rational, header["exact_weights"]), None], dtype=object)[:-1]
                 if members["choice"].ndim == 2:
                     weight = weight.reshape(-1, network.n_edges)
         if not header["randomised"]:
@@ -302,8 +299,7 @@ def _check(policy: Policy) -> None:
     rows = choice[1:] if policy.staged else choice
     inside = (net.indptr[:-1] <= rows) & (rows < net.indptr[1:])
     # A function of the state says nothing about nature, which `induce` asks for.
-    wrong = np.where(net.decides & ~(net.nature & (rows == -1)), ~inside, rows != -1)
-    if wrong.any():
+    if (wrong := np.where(net.decides & ~(net.nature & (rows == -1)), ~inside, rows != -1)).any():
         node = int(np.argwhere(wrong)[0][-1])
         what = "takes none of its actions" if net.decides[node] else "takes an action without a decision"
         raise GameError(f"the policy {what} here", state=net.describe(node))
@@ -314,16 +310,14 @@ def _check(policy: Policy) -> None:
         raise GameError(msg)
     rows = weight[1:] if policy.staged else weight
     # Written so that NaN is wrong.
-    bad = ~((rows >= 0) & (rows < np.inf)) | ((rows != 0) & ~net.decides[net.source])
-    if bad.any():
+    if (bad := ~((rows >= 0) & (rows < np.inf)) | ((rows != 0) & ~net.decides[net.source])).any():
         edge = int(np.argwhere(bad)[0][-1])
         msg = "the weight of an action is a number of at least 0, and only actions have weights"
         raise GameError(msg, state=net.describe(int(net.source[edge])), value=rows[..., edge].ravel()[0])
     sums = np.add.reduceat(
         np.append(rows > 0, np.zeros((*rows.shape[:-1], 1), dtype=bool), axis=-1), net.indptr[:-1], axis=-1
     )
-    empty = net.decides & ~net.nature & ~sums.astype(bool)
-    if empty.any():
+    if (empty := net.decides & ~net.nature & ~sums.astype(bool)).any():
         node = int(np.argwhere(empty)[0][-1])
         raise GameError("no action has a positive weight here", state=net.describe(node))
 
@@ -332,8 +326,7 @@ def _ask(network: Network, function: Callable[..., Any], more: tuple[int, ...]) 
     choice = np.full(network.n_nodes, -1)
     weight: dict[int, int] = {}
     for node in np.flatnonzero(network.decides & ~network.nature).tolist():
-        state = network.state_of(node)
-        if state is None:
+        if (state := network.state_of(node)) is None:
             msg = "a decision has no state of its own; make the policy before the network is reduced"
             raise GameError(msg, state=network.describe(node))
         action = ask(function, state, *more, what="the function of the policy", state=state)
@@ -391,8 +384,7 @@ def _same_names(old: Network, new: Network) -> tuple[Ints, Ints]:
     picks = iter(np.flatnonzero(old.nature).tolist())  # without names, in the order of the states
     for node in np.flatnonzero(new.decides).tolist():
         state = new.state_of(node)
-        before = next(picks, None) if state is None else old.node_of(state)
-        if before is None:
+        if (before := next(picks, None) if state is None else old.node_of(state)) is None:
             raise GameError("a decision without a state of its own has no counterpart", state=new.describe(node))
         if not old.decides[before]:
             raise UnknownStateError("this state has no decision where the policy comes from", state=state)

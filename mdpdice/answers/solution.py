@@ -115,9 +115,9 @@ class Solution:
     def nodes(self) -> NodeValues:
         """Arrays by the nodes of the network; an `UnsupportedError` where the game was solved on its lattice."""
         if isinstance(self.table, GridValues):
+            how = "a part of it as one, and solve(explore(game)) makes the whole network if it fits"
             msg = (
-                "this game was solved on its lattice and has no network; solution.excerpt({counter: value}) is a "
-                "part of it as one, and solve(explore(game)) makes the whole network if it fits"
+                f"this game was solved on its lattice and has no network; solution.excerpt({{counter: value}}) is {how}"
             )
             raise errors.UnsupportedError(msg, value=self)
         return self.table
@@ -153,18 +153,13 @@ class Solution:
         number = self.estimate(state, steps_left=steps_left)
         lower, upper = self._interval(state, steps_left)
         if not lower <= number <= upper:  # written so that NaN fails
-            msg = (
-                f"the value {number!r} lies outside its interval [{lower!r}, {upper!r}], so the answer was changed "
-                "after it was certified; do not use it, solve again"
-            )
+            why = "so the answer was changed after it was certified; do not use it, solve again"
+            msg = f"the value {number!r} lies outside its interval [{lower!r}, {upper!r}], {why}"
             raise errors.CertificateError(msg, state=state, claimed=number, lower=lower, upper=upper)
         if not self.proved:
             other = "" if self.lattice is None else ", or solve the flat network, solve(explore(game))"
-            msg = (
-                f"{self.solver} proposed {number!r}, which is {self.status.value}: {self.reason}; "
-                f"ask estimate() for the number{other}"
-            )
-            raise errors.NotCertifiedError(msg, state=state)
+            why = f"which is {self.status.value}: {self.reason}; ask estimate() for the number{other}"
+            raise errors.NotCertifiedError(f"{self.solver} proposed {number!r}, {why}", state=state)
         return number
 
     def estimate(self, state: Hashable = None, *, steps_left: int | None = None) -> float:
@@ -259,11 +254,9 @@ class Solution:
 
     def _options(self, state: Hashable, steps_left: int | None) -> tuple[bool, list[tuple[Any, float, float, float]]]:
         if self.given is not None and isinstance(self.table, GridValues):
-            msg = (
-                "a policy was evaluated on a lattice, where nothing is kept of the other actions; ask "
-                "solve(game).q(state) or evaluate(explore(game), policy)"
-            )
-            raise errors.UnsupportedError(msg, state=state)
+            why = "a policy was evaluated on a lattice, where nothing is kept of the other actions"
+            how = "ask solve(game).q(state) or evaluate(explore(game), policy)"
+            raise errors.UnsupportedError(f"{why}; {how}", state=state)
         return self.table.options(state, steps_left, self.sense)
 
     def excerpt(self, where: Mapping[str, Any] | None = None, *, max_states: int = 1_000_000) -> Solution:
@@ -396,9 +389,8 @@ class Solution:
             # No decision is stored, so the one at hand is shown: that at the start, if there is one.
             decides = self.kind() in (Kind.MAX, Kind.MIN)
             options = [(words(self.start, action), value) for action, value in self.q().items()] if decides else []
-            return card("Solution", self._rows()) + (
-                grid("at the start", ("action", "value"), options) if decides else ""
-            )
+            at_start = grid("at the start", ("action", "value"), options) if decides else ""
+            return card("Solution", self._rows()) + at_start
         net = self.table.network
         # The first decisions that were found: those near the start.
         decisions: list[Sequence[Any]] = []
@@ -463,6 +455,5 @@ class Solution:
         fields = [fields_of(state) for state in states]
         for name in dict.fromkeys(name for one in fields for name in one if name != ITSELF):
             # What the state calls "value" is not the value of the state.
-            column = f"state.{name}" if name in columns else name
-            columns[column] = [one.get(name) for one in fields]
+            columns[f"state.{name}" if name in columns else name] = [one.get(name) for one in fields]
         return pd.DataFrame(columns)

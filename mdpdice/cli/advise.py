@@ -178,8 +178,7 @@ def _lines(data: dict[str, Any], what: str, *, every: bool) -> list[str]:
         if len(actions) > SHOWN and not every:
             lines.append(f"  {len(actions) - SHOWN:,} more: --all")
         lines.append("")
-    rows = [("value", f"{short(data['estimate'])} ({what})"), proof_row(data)]
-    return [*lines, aligned(rows), *after(data)]
+    return [*lines, aligned([("value", f"{short(data['estimate'])} ({what})"), proof_row(data)]), *after(data)]
 
 
 def _moves(data: dict[str, Any], moves: list[dict[str, Any]]) -> list[str]:
@@ -234,8 +233,7 @@ def _by_policy(case: Case, name: str, rule: Rule, ratings: Ratings, text: str) -
         action = rule(state) if decides else None
         rated = _best_first(case, node, ratings(state) if decides else None)
         outcomes = _rolls(case, game, node, action, ratings) if rated else []
-    mean = sum(one["chance"] * one["rating"] for one in outcomes)
-    if not math.isclose(mean, rated.get(action, 0.0)):
+    if not math.isclose(sum(one["chance"] * one["rating"] for one in outcomes), rated.get(action, 0.0)):
         outcomes = []  # of a roll after what is rated, such as that of the next turn
     actions = action.outcomes if isinstance(action, mdpdice.Dist) else (action,) if decides else ()
     ordered = sorted(rated, key=lambda one: one not in actions)

@@ -14,6 +14,8 @@ from mdpdice.cli.options import NewFile, json_option
 from mdpdice.cli.progress_bars import ProgressBars
 from mdpdice.cli.text import aligned, figure, named
 
+CHECKPOINT = "Keep what is known in this file when the search is stopped; the same command continues from there."
+
 
 @command("best-set")
 @click.argument("dice", nargs=-1, required=True)
@@ -22,12 +24,7 @@ from mdpdice.cli.text import aligned, figure, named
 @click.option("--theirs", default="6", metavar="DICE", help="The dice of the other player.")
 @click.option("--among", type=click.IntRange(1), default=5, help="Number of sets to try in the race.")
 @click.option("--jobs", type=click.IntRange(1), default=1, help="Number of processes that compare and solve sets.")
-@click.option(
-    "--checkpoint",
-    type=NewFile(),
-    metavar="PATH",
-    help="Keep what is known in this file when the search is stopped; the same command continues from there.",
-)
+@click.option("--checkpoint", type=NewFile(), metavar="PATH", help=CHECKPOINT)
 @json_option
 def best_set(
     dice: tuple[str, ...], race: bool, target: int, theirs: str, among: int, jobs: int, checkpoint: str | None

@@ -84,8 +84,7 @@ def _find_in_file(path: Path, attribute: str) -> Found:
 def _import_file(path: Path) -> ModuleType:
     # A name of its own, so that a file called random.py does not stand in for the real one.
     name = "mdpdice_file_" + re.sub(r"\W", "_", path.stem)
-    spec = importlib.util.spec_from_file_location(name, path)
-    if spec is None or spec.loader is None:
+    if (spec := importlib.util.spec_from_file_location(name, path)) is None or spec.loader is None:
         raise click.UsageError(f"{path} cannot be imported")
     module = importlib.util.module_from_spec(spec)
     # The file may import its neighbours, as it may when Python runs it; last, so that none hides a library.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -16,9 +16,6 @@ from mdpdice.cli.options import json_option, parameters_option, seed_option
 from mdpdice.cli.seats import for_two
 from mdpdice.cli.text import aligned
 from mdpdice.errors import ConformanceError, MdpDiceError
-
-if TYPE_CHECKING:
-    from mdpdice.policies.playthrough import Turn
 
 _PLAYS, _LINES = 3, 40
 
@@ -42,23 +39,19 @@ def check(case: Case, endless: bool, seed: int) -> Answer:
 
     asked: dict[str, Any] = {"max_states": most_states(100_000), "progress": case.progress}
     ledger = Ledger(subject_of(case.game), GAME_CHECKS, **asked)
-    failed: ConformanceError | None = None
     try:
         examine(ledger, case.game, endless=endless)
     except ConformanceError as error:
-        failed = error
-    made = list(ledger.checks)
-    if failed is not None:
-        why = command_words(str(failed).partition(": ")[2].replace("max_states", "--max-states"))
-        made.append(Check(failed.check, "failed", note=why))
-    told = []
-    for one in made:
+        why = command_words(str(error).partition(": ")[2].replace("max_states", "--max-states"))
+        ledger.checks.append(Check(error.check, "failed", note=why))
+    told, ok = [], all(one.outcome != "failed" for one in ledger.checks)
+    for one in ledger.checks:
         outcome = "ok" if one.outcome == "passed" else one.outcome
         told.append({"check": one.name, "outcome": outcome, "count": one.count, "note": one.note})
     generator = random.Random(seed)  # noqa: S311 - no secrets
     plays = [list(islice(_play(case, generator), _LINES)) for _ in range(_PLAYS)]
-    data = {**case.data(), "ok": failed is None, "checks": told, "seed": seed, "plays": plays}
-    return Answer(data, _lines(case, data), failed is None)
+    data = {**case.data(), "ok": ok, "checks": told, "seed": seed, "plays": plays}
+    return Answer(data, _lines(case, data), ok)
 
 
 def _play(case: Case, generator: random.Random) -> Iterator[str]:
@@ -66,14 +59,11 @@ def _play(case: Case, generator: random.Random) -> Iterator[str]:
     from mdpdice.policies.playthrough import play
     from mdpdice.policies.telling import Teller
 
-    def anything(turn: Turn) -> Any:
-        return turn.actions[generator.randrange(len(turn.actions))]
-
     teller = Teller(case.look)
     try:
         if for_two(case.game, sure=False):
             teller = Teller(case.look, ("first", "second"))
-        for event in play(case.game, [anything], generator):
+        for event in play(case.game, [lambda turn: turn.actions[generator.randrange(len(turn.actions))]], generator):
             yield from teller.lines(event)
     except MdpDiceError as error:
         yield from teller.flush()

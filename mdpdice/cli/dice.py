@@ -35,8 +35,7 @@ def dice() -> Answer:
             facts = (die.name, list(die.weights), die.joker, points, bust, source(die), others)
             found.append(dict(zip(_KEYS, facts, strict=True)))
             weights = f"{' '.join(map(str, die.weights))}{', 1 is a joker' * die.joker}"
-            name = f"{die.name}{' *' * bool(others)}"
-            rows.append((name, weights, f"{points:.1f}", f"{bust:.2%}", source(die)))
+            rows.append((f"{die.name}{' *' * bool(others)}", weights, f"{points:.1f}", f"{bust:.2%}", source(die)))
     columns = ("die", "weights of 1 to 6", "turn", "bust", "source")
     title = "points of a turn with six of a die, and the chance that six of it score nothing (*: sources disagree)"
     return Answer({"dice": found}, mdpdice.Table("dice", title, columns, rows).text())

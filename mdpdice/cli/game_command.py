@@ -93,13 +93,11 @@ def failures() -> Iterator[None]:
             raise SystemExit(_INTERRUPTED) from None
         except errors.HorizonRangeError as error:
             raise click.UsageError(str(error)) from error
-        except errors.MissingPackageError as error:  # not a fault of anyone's code
-            raise click.ClickException(str(error)) from error
         except BrokenPipeError:  # whoever reads has seen enough, as click knows
             raise
         except OSError as error:
             raise click.ClickException(f"{error.filename or 'a file'}: {error.strerror or error}") from error
-        except errors.StateLimitError as error:
+        except (errors.MissingPackageError, errors.StateLimitError) as error:  # not a fault of anyone's code
             raise click.ClickException(command_words(str(error))) from error
         except errors.MdpDiceError as error:
             from mdpdice.cli.catalogue import blame

@@ -65,8 +65,7 @@ def import_(file: str, form: str | None, target: str | None, solves: bool, **opt
         data |= {"kind": read.kind, "rewards": list(read.rewards), "labels": list(read.labels)}
         # What does not ask for rewards needs none.
         unpaid = len(read.rewards) > 1 and reward is None and (asked.reach is not None or not (solves or target))
-        paid = reward or (next(iter(read.rewards)) if unpaid else None)
-        network = read.network(paid, discount=discount or 1)
+        network = read.network(reward or (next(iter(read.rewards)) if unpaid else None), discount=discount or 1)
     else:
         if reward is not None:
             raise click.UsageError("this format has no named rewards")
@@ -108,10 +107,8 @@ def _objective(read: Any, reach: str | None, until: str | None, sense: Any) -> m
 def _lines(data: dict[str, Any], network: mdpdice.Network) -> list[str]:
     rows: list[tuple[str, str]] = [("file", f"{data['file']} ({data['format']})")]
     if "kind" in data:
-        named = ((key, ", ".join(data[key]) or "none") for key in ("rewards", "labels"))
-        rows += [("kind", data["kind"]), *named]
-    size = f"{network.n_states:,} states, {network.n_nodes:,} nodes, {network.n_edges:,} edges"
-    rows.append(("size", size))
+        rows += [("kind", data["kind"]), *((key, ", ".join(data[key]) or "none") for key in ("rewards", "labels"))]
+    rows.append(("size", f"{network.n_states:,} states, {network.n_nodes:,} nodes, {network.n_edges:,} edges"))
     if "written" in data:
         rows.append(("written", data["written"]))
     if "value" in data:

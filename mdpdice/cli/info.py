@@ -92,11 +92,9 @@ def _structure(case: Case, network: mdpdice.Network) -> dict[str, Any]:
     sizes = np.bincount(label)
     cyclic = graph.cyclic_components(network.indptr, network.dst, label, taken)
     cycle = graph.find_cycle(network.indptr, network.dst, taken) if cyclic.any() else []
-    chance = network.kind == mdpdice.Kind.CHANCE
-    ends = graph.end_components(network.indptr, network.dst, chance, taken)
+    ends = graph.end_components(network.indptr, network.dst, network.kind == mdpdice.Kind.CHANCE, taken)
     need = prepare(network).needs() - {mdpdice.Feature.HORIZON}
     arrays = (getattr(network, field.name) for field in attrs.fields(mdpdice.Network))
-    solvers = sorted(name for name, cls in available_solvers().items() if need <= cls.features)
     return {
         "states": network.n_states,
         "nodes": network.n_nodes,
@@ -110,7 +108,7 @@ def _structure(case: Case, network: mdpdice.Network) -> dict[str, Any]:
         "cycle": [_shown(case, network, node) for node in cycle[:6]],
         "end_components": len(np.unique(ends[ends >= 0])),
         "bytes": sum(array.nbytes for array in arrays if isinstance(array, np.ndarray)),
-        "solvers": solvers,
+        "solvers": sorted(name for name, cls in available_solvers().items() if need <= cls.features),
         "digest": network.digest,
     }
 
@@ -124,12 +122,11 @@ def _rows(case: Case, data: dict[str, Any]) -> list[tuple[str, str]]:
     rows = case.rows()
     if data["grid"] is not None:
         core, bound = data["core"], data["bound"]
-        most = f"{bound['nodes']:,} nodes, {bound['edges']:,} edges, {_bytes(bound['bytes'])} to explore"
         rows += [
             ("counters", ", ".join(map(_counter_text, data["counters"]))),
             ("grid", f"{data['grid']:,} points"),
             ("core", f"{core['states']:,} states, {core['nodes']:,} nodes, {core['edges']:,} edges"),
-            ("at most", most),
+            ("at most", f"{bound['nodes']:,} nodes, {bound['edges']:,} edges, {_bytes(bound['bytes'])} to explore"),
         ]
     if data["refused"] is not None:
         rows.append(("not explored", data["refused"]))
@@ -157,8 +154,7 @@ def _rows(case: Case, data: dict[str, Any]) -> list[tuple[str, str]]:
         more = "" if len(data["cycle"]) < 6 else " -> ..."
         rows.append(("for instance", " -> ".join(map(str, data["cycle"])) + more))
         ends = data["end_components"]
-        stay = f"play can stay for ever in {ends:,} end components" if ends else "every play stops"
-        rows.append(("endless", stay))
+        rows.append(("endless", f"play can stay for ever in {ends:,} end components" if ends else "every play stops"))
     rows += [
         ("memory", f"{_bytes(data['bytes'])} of arrays; {_bytes(data['available_bytes'])} were free"),
         ("solvers", ", ".join(data["solvers"])),

@@ -73,46 +73,25 @@ def to_option(about: str, *, required: bool = False) -> Callable[[F], F]:
 game_argument = click.argument("name", shell_complete=complete_game)
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 format_option = click.option("--format", "form", metavar="FORMAT", help="Needed if the ending does not say it.")
-solver_option = click.option(
-    "--solver",
-    default="auto",
-    metavar="NAME",
-    shell_complete=_complete_solver,
-    help="The solver that proposes the answer; 'mdpdice list' names them. lookahead:DEPTH looks that many "
-    "decisions ahead, for an estimate.",
-)
-_policy_option = click.option(
-    "--policy",
-    "chosen",
-    default="optimal",
-    metavar="POLICY",
-    help="optimal, random, lookahead:DEPTH, a policy that the game knows by name (hold-at:20), or a file.",
-)
+_SOLVER = "The solver that proposes the answer; 'mdpdice list' names them. lookahead:DEPTH looks that many "
+_SOLVER += "decisions ahead, for an estimate."
+solver_option = click.option("--solver", default="auto", metavar="NAME", shell_complete=_complete_solver, help=_SOLVER)
+_POLICY = "optimal, random, lookahead:DEPTH, a policy that the game knows by name (hold-at:20), or a file."
+_policy_option = click.option("--policy", "chosen", default="optimal", metavar="POLICY", help=_POLICY)
 _against_option = click.option("--against", metavar="POLICY", help="Of the other player, by default the same.")
 seed_option = click.option("--seed", type=click.IntRange(0), default=1, help="Equal seeds give equal dice.")
 _horizon_option = click.option(
     "--horizon", type=click.IntRange(0), metavar="N", help="Stop a play after N decisions; it then earns no more."
 )
-_epsilon_option = click.option(
-    "--epsilon",
-    type=float,
-    default=1e-6,
-    metavar="X",
-    callback=_positive,
-    help="Certified means that every interval is at most X * max(1, |value|) wide.",
-)
+_EPSILON = "Certified means that every interval is at most X * max(1, |value|) wide."
+_epsilon_option = click.option("--epsilon", type=float, default=1e-6, metavar="X", callback=_positive, help=_EPSILON)
+_OBJECTIVE = "What counts, by default the total: discounted:0.95, horizon:20, payoff-at-least:1000, reach:STATE, "
+_OBJECTIVE += "until-reward:STATE, average or average:STATE; several states are separated by a semicolon."
 _objective_option = click.option(
-    "--objective",
-    metavar="OBJECTIVE",
-    shell_complete=_complete_objective,
-    help="What counts, by default the total: discounted:0.95, horizon:20, payoff-at-least:1000, reach:STATE, "
-    "until-reward:STATE, average or average:STATE; several states are separated by a semicolon.",
+    "--objective", metavar="OBJECTIVE", shell_complete=_complete_objective, help=_OBJECTIVE
 )
-sense_option = click.option(
-    "--sense",
-    type=click.Choice(["max", "min"]),
-    help="Whether the player to move maximises or minimises; by default as the game says, max for a chance.",
-)
+_SENSE = "Whether the player to move maximises or minimises; by default as the game says, max for a chance."
+sense_option = click.option("--sense", type=click.Choice(["max", "min"]), help=_SENSE)
 
 
 def cache_options(function: F) -> F:

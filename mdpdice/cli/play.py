@@ -27,24 +27,17 @@ if TYPE_CHECKING:
 
 Seating: TypeAlias = Callable[[list[str], Say], Table]
 _KEYS = {"state": "state", "choice": "action", "nature": "dice", "roll": "outcome", "reward": "reward", "end": "payoff"}
+SEATS = "Who decides, one seat for all or one per player: human, optimal, random, lookahead:DEPTH, a policy that the "
+SEATS += "game knows by name (threshold:250,200), or a file. Two seats in a game of one player play side by side, and "
+SEATS += "the better total wins."
+SEED = "Equal seeds give equal dice; without one every play is new, and shows its seed at the end."
 
 
 @game_command()
 @question_options
-@click.option(
-    "--seats",
-    default="human",
-    metavar="A[,B]",
-    help="Who decides, one seat for all or one per player: human, optimal, random, lookahead:DEPTH, "
-    "a policy that the game knows by name (threshold:250,200), or a file. Two seats in a game of one player play "
-    "side by side, and the better total wins.",
-)
+@click.option("--seats", default="human", metavar="A[,B]", help=SEATS)
 @sense_option
-@click.option(
-    "--seed",
-    type=click.IntRange(0),
-    help="Equal seeds give equal dice; without one every play is new, and shows its seed at the end.",
-)
+@click.option("--seed", type=click.IntRange(0), help=SEED)
 @click.option(
     "--rounds", type=click.IntRange(1), default=1, metavar="N", help="Play N times; two seats take turns to begin."
 )

@@ -119,14 +119,12 @@ class _Desk:
 
         known = coordinate_names(self.network)
         for option in ("x", "y", "by", "over"):
-            name = getattr(self.wishes, option)
-            if name is not None and name not in known:
+            if (name := getattr(self.wishes, option)) is not None and name not in known:
                 raise click.UsageError(f"--{option} {name}: {self._which(known)}")
         for name in self.where():
             if name not in known and not any(name in fields_of(state) for state in self.network.states[:5000]):
                 raise click.UsageError(f"--where {name}=...: {self._which(known)}")
-        given = [name for name in (self.wishes.x, self.wishes.y) if name is not None]
-        if given:
+        if given := [name for name in (self.wishes.x, self.wishes.y) if name is not None]:
             return given
         # What is fixed is no dimension.
         free = [name for name in known if name not in self.where()]
@@ -168,8 +166,7 @@ def _value(text: str) -> Any:
 
 def _policy(desk: _Desk) -> Axes:
     """Draw what a policy does, over one or two dimensions of the state."""
-    names = desk.names(at_most=2)
-    return mdpdice.plots.policy_map(desk.policy(desk.wishes.chosen), *names, **desk.shown(grouped=True))
+    return mdpdice.plots.policy_map(desk.policy(desk.wishes.chosen), *desk.names(at_most=2), **desk.shown(grouped=True))
 
 
 def _difference(desk: _Desk) -> Axes:
@@ -186,8 +183,7 @@ def _thresholds(desk: _Desk) -> Axes:
     wishes = desk.wishes
     if wishes.over is None and wishes.action is None:
         plain = desk.case.horizon is None and desk.case.objective is None
-        found = desk.case.look.thresholds() if plain else []
-        if not found:
+        if not (found := desk.case.look.thresholds() if plain else []):
             raise click.UsageError(f"{desk.case.name} knows no thresholds of its own; say --x --y --over --action")
         return mdpdice.plots.threshold_bars(found, title=desk.wishes.title)
     if wishes.x is None or wishes.y is None or wishes.over is None or wishes.action is None:
@@ -298,6 +294,5 @@ def plot(case: Case, kind: str, path: str, solver: str, **wishes: Any) -> Answer
     if wishes["steps_left"] is not None and case.horizon is None:
         raise click.UsageError("--steps-left goes with --horizon")
     desk = _Desk(case, solver, SimpleNamespace(**wishes), kind)
-    picture = _DRAWN[kind](desk)
-    mdpdice.plots.save_picture(picture, path)
+    mdpdice.plots.save_picture(_DRAWN[kind](desk), path)
     return Answer({**case.data(), "kind": kind, "file": path}, [f"{path}: {KINDS[kind].partition(';')[0]}"])

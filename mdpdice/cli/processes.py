@@ -26,8 +26,7 @@ def keep_quiet() -> None:
 
 def communicator(checkpoint: str | None) -> Any:
     """Return what the processes have in common, for `mdpdice.solve`; None if this is the only one."""
-    count = _told("SIZE")
-    if count < 2:
+    if (count := _told("SIZE")) < 2:
         return None
     try:
         from mpi4py import MPI

@@ -115,8 +115,7 @@ def share_of(phase: str, numbers: Mapping[str, float], widest: float) -> _Share:
         done = digits - math.log10(max(width, wanted) / wanted)
         return _Share(done, digits or None, True, {"width": numbers["width"], "wanted": wanted})
     if total := numbers.get("of", numbers.get("total")):
-        first = next(iter(numbers))
-        return _Share(numbers[first], total, phase != COMPILING, _without(numbers, "of", "total"))
+        return _Share(numbers[next(iter(numbers))], total, phase != COMPILING, _without(numbers, "of", "total"))
     return _Share(0.0, None, False, numbers)
 
 

@@ -18,7 +18,7 @@ from mdpdice.cli.game_command import Answer, game_command
 from mdpdice.cli.options import objective_options, solver_option, to_option
 from mdpdice.cli.text import short
 from mdpdice.cli.values import meaning, value_data, value_rows, work_rows
-from mdpdice.errors import MdpDiceError, MissingPackageError, UnsupportedError
+from mdpdice.errors import MdpDiceError, UnsupportedError
 from mdpdice.spelling import title
 
 CROSS_CHECKED = 400_000
@@ -83,8 +83,6 @@ def report(case: Case, path: str, solver: str) -> Answer:
     for about, part in parts.items():
         try:
             found = [*part()]
-        except MissingPackageError as error:
-            found = _told(f"Left out: {error}.")
         except MdpDiceError as error:
             found = _told(f"Left out: {error.message}.")
         body += [f"<section><h2>{about}</h2>", *found, "</section>"]
@@ -118,8 +116,7 @@ def _cross_check(case: Case, solution: mdpdice.Solution) -> Iterable[str]:
         return _told(f"Left out: it takes long with {solution.n_edges:,} edges.")
     question = (solution.network, None) if case.objective is None else (case.game, case.objective)
     horizon = None if case.objective is None else case.horizon
-    found = mdpdice.cross_check(*question, horizon=horizon, epsilon=case.epsilon, progress=case.progress)
-    return [found._repr_html_()]
+    return [mdpdice.cross_check(*question, horizon=horizon, epsilon=case.epsilon, progress=case.progress)._repr_html_()]
 
 
 def _strategy(case: Case, solution: mdpdice.Solution) -> Iterable[str]:

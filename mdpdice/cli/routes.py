@@ -29,8 +29,7 @@ def compiled(
     if lattice is None:
         lattice = mdpdice.compile_lattice(case.game, progress=case.progress, max_states=most_states())
     edges = lattice_route.FALL_BACK_UP_TO_EDGES if flat else lattice_route.FLAT_UP_TO_EDGES
-    run = mdpdice.Run(progress=case.progress)
-    return lattice, lattice_route.large_layers(lattice, objective, run, edges=edges)
+    return lattice, lattice_route.large_layers(lattice, objective, mdpdice.Run(progress=case.progress), edges=edges)
 
 
 def large(case: Case, lattice: mdpdice.Lattice | None = None, *, needs_network: bool = True) -> Layers | None:

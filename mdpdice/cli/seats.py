@@ -210,8 +210,7 @@ class Table:
         with ProgressBars() as progress:
             layers = large(self.case._replace(progress=progress))
         if layers is not None:
-            saved = mdpdice.Solution.load(name, layers.lattice, epsilon=self.case.epsilon)
-            return Solved(self.game, saved).best
+            return Solved(self.game, mdpdice.Solution.load(name, layers.lattice, epsilon=self.case.epsilon)).best
         self.symmetric = True
         network, _ = self.case.under(mdpdice.explore(self.case.game, max_states=most_states()))
         policy = file_policy(self.case, network, Path(name))

@@ -53,8 +53,7 @@ def serve(names: tuple[str, ...], port: int, host: str, *, opens: bool, seconds:
         for name in names:  # wrong ones are refused at once
             find_game(name)
         try:
-            family = socket.AF_INET6 if ":" in host else socket.AF_INET
-            listening = socket.create_server((host, port), family=family)
+            listening = socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
         except OSError as error:
             msg = f"{host} port {port}: {error.strerror or error}; --port 0 takes a free one"
             raise click.ClickException(msg) from error

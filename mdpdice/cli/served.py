@@ -146,8 +146,7 @@ class Room:
             finish = functools.partial(self._load, file)
             work = self._works[most] = Work("mdpdice.cli.solve_worker", task, hall.slots, finish)
             with hall.lock:
-                going_on = {key: one for key, one in hall.works.items() if not one.over.is_set()}
-                hall.works = going_on | {work.key: work}
+                hall.works = {key: one for key, one in hall.works.items() if not one.over.is_set()} | {work.key: work}
         raise Working(work)
 
     def _load(self, file: str, proof: dict[str, Any]) -> None:
@@ -165,8 +164,7 @@ class Room:
 
     def goals(self, turn: Turn) -> dict[str, dict[Any, float]]:
         """Return the chances of the game's goals after every action, if best play is known and pays at the end."""
-        network = self.followed(turn)
-        if network is None or network.reward.any():
+        if (network := self.followed(turn)) is None or network.reward.any():
             return {}
         with contextlib.suppress(MdpDiceError):
             return {name: chances.q(turn.state) for name, chances in self._met.items()}

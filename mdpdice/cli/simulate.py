@@ -23,16 +23,12 @@ CONFIDENCE = 0.95
 """Level of the confidence interval of a simulated mean."""
 PLAYS, FEW_PLAYS = 100_000, 1_000
 """How often a game is played if nobody says: on arrays, and by its rules, which is slower."""
+HOW_OFTEN = f"How often to play: by default {PLAYS}, or {FEW_PLAYS} where nothing is explored."
 
 
 @game_command()
 @policy_options
-@click.option(
-    "--plays",
-    type=click.IntRange(1),
-    metavar="N",
-    help="How often to play: by default 100000, or 1000 where nothing is explored.",
-)
+@click.option("--plays", type=click.IntRange(1), metavar="N", help=HOW_OFTEN)
 @seed_option
 @solver_option
 def simulate(case: Case, chosen: str, against: str | None, plays: int | None, seed: int, solver: str) -> Answer:
@@ -73,15 +69,13 @@ def _on_arrays(
     needed = [one for one in names if one == "optimal" or Path(one).is_file()]
     # Of a game that is made to be looked ahead in, exploring most of it would be a waste.
     try:
-        most = MOST_STATES if needed else advised_up_to(case.game)
-        model, policies = players(case, names, solver, max_states=most)
+        model, policies = players(case, names, solver, max_states=MOST_STATES if needed else advised_up_to(case.game))
     except StateLimitError as error:
         if needed:
             how = f"lookahead:DEPTH is played by the rules, and so is any of: {known_names(case)}"
             msg = f"{error}\n{case.name} is too large for the policy {needed[0]!r}; {how}"
             raise click.ClickException(msg) from error
-        why = f"the game has at least {error.value:,} states"
-        return _by_the_rules(case, names, solver, plays, seed, why)
+        return _by_the_rules(case, names, solver, plays, seed, f"the game has at least {error.value:,} states")
     found = mdpdice.simulate(model, policies, plays or PLAYS, seed, progress=case.progress)
     whole = case.horizon is None and case.objective is None
     known = case.look.policy_value(names[0], case.progress) if whole and len(names) == 1 else None

@@ -17,15 +17,13 @@ from mdpdice.cli.values import after, infinite_data, value_data, value_rows, wor
 if TYPE_CHECKING:
     from mdpdice.answers.solution import Solution
 
+KEPT = "Keep what a long solve has done in this folder or URL; after a stop the same command continues from there."
+
 
 @game_command()
 @objective_options
 @solver_option
-@click.option(
-    "--checkpoint",
-    metavar="DIR",
-    help="Keep what a long solve has done in this folder or URL; after a stop the same command continues from there.",
-)
+@click.option("--checkpoint", metavar="DIR", help=KEPT)
 def solve(case: Case, solver: str, checkpoint: str | None) -> Answer:
     """Solve a game and prove how far the answer can be off.
 

@@ -13,17 +13,13 @@ from mdpdice.cli.options import question_options, seed_option
 from mdpdice.cli.text import aligned, figure
 from mdpdice.cli.values import after
 
+DRAWS = "Draw N vectors at random and refine the best one; with --monotone 1000 by default, else none."
+
 
 @game_command()
 @question_options
 @click.option("--monotone", is_flag=True, help="Search among thresholds that do not fall as the dice grow in number.")
-@click.option(
-    "--search",
-    "draws",
-    type=click.IntRange(0),
-    metavar="N",
-    help="Draw N vectors at random and refine the best one; with --monotone 1000 by default, else none.",
-)
+@click.option("--search", "draws", type=click.IntRange(0), metavar="N", help=DRAWS)
 @seed_option
 def thresholds(case: Case, monotone: bool, draws: int | None, seed: int) -> Answer:
     """Show the thresholds of the optimal policy, and search for good ones.
@@ -35,15 +31,13 @@ def thresholds(case: Case, monotone: bool, draws: int | None, seed: int) -> Answ
         raise click.UsageError("thresholds are those of the game without --horizon")
     case.refuse_infinite("there is no network on which a policy could be evaluated")
     began, turn = time.perf_counter(), 1 if case.sense == "max" else -1
-    found = case.look.thresholds(monotone=monotone, search=search, seed=seed, progress=case.progress)
-    if not found:
+    if not (found := case.look.thresholds(monotone=monotone, search=search, seed=seed, progress=case.progress)):
         none = f"{case.name} has no thresholds, at least not with these parameters"
         raise click.UsageError(f"{none}{_elsewhere(case)}")
     told = []
     for one in found:
         rule = {"rule": one.rule, "policy": one.policy, "vector": list(one.vector), "value": one.value}
-        loss = turn * (found[0].value - one.value)
-        told.append({**rule, "loss": loss, "tried": one.tried, "bound": one.bound})
+        told.append({**rule, "loss": turn * (found[0].value - one.value), "tried": one.tried, "bound": one.bound})
     data = {**case.data(), "monotone": monotone, "search": search, "seed": seed, "value": found[0].value}
     data |= {"thresholds": told, "seconds": time.perf_counter() - began, "notes": case.notes()}
     return Answer(data, _lines(case, data))

@@ -55,11 +55,9 @@ def tree(
     proof = None if solution is None else solution.details.get("proof", "this run")
     data = {**case.data(), "depth": depth, "proof": proof, "tree": grown.to_json(), "notes": notes}
     if path is None:
-        lines = grown.lines(**shown)
-        return Answer(data, (*lines, *(f"note: {note}" for note in notes)))
+        return Answer(data, (*grown.lines(**shown), *(f"note: {note}" for note in notes)))
     about = [text for label, text in case.rows() if label != "game"]
-    rows = grown.rows(**shown)
-    path.write_text(page(rows, case.name, [summary(case.found), *about], notes), encoding="utf-8")
+    path.write_text(page(grown.rows(**shown), case.name, [summary(case.found), *about], notes), encoding="utf-8")
     return Answer({**data, "file": str(path)}, [f"{path}: the tree as a page; open it in a browser"])
 
 

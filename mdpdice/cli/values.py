@@ -15,8 +15,7 @@ if TYPE_CHECKING:
 
 def value_data(found: mdpdice.Solution, state: Hashable = None) -> dict[str, Any]:
     """Value of a state, by default of the start, and how it was found; it is None unless it was proved."""
-    asked = (found.estimate, found.lower, found.upper)
-    estimate, lower, upper = (json_number(ask(state)) for ask in asked)
+    estimate, lower, upper = (json_number(ask(state)) for ask in (found.estimate, found.lower, found.upper))
     told = {"value": estimate if found.proved else None, "estimate": estimate, "lower": lower, "upper": upper}
     told |= {"width": json_number(found.width), "status": found.status.value, "reason": found.reason}
     told |= {"proof": found.details.get("proof", "this run")}
@@ -57,8 +56,7 @@ def meaning(case: Case, found: mdpdice.Solution, state: Hashable) -> str:
     from mdpdice.looks import parted
 
     game, network = case.game, found.lattice or found.network
-    sides = any(part.of in ("mover", "other") for part in case.look.table(parted(state)[0]))
-    if sides or (network.sign < 0).any():
+    if any(part.of in ("mover", "other") for part in case.look.table(parted(state)[0])) or (network.sign < 0).any():
         whose = " of the player to move"
     else:
         whose = " of player 0" if (network.kind[~network.nature] == mdpdice.Kind.MIN).any() else ""

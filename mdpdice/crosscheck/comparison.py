@@ -99,16 +99,12 @@ def compare_actions(judged: Solution, only: Bools, judge: Solution, possible: Bo
     if wrong.any():
         at = tuple(int(i) for i in np.argwhere(wrong)[0])
         action, state = net.action_of(int(policy[at])), net.describe(at[-1])
-        text.append(
-            f"{judged.solver} chooses {action!r} in {state!r}, which is not optimal by the bounds of {judge.solver} "
-            f"({int(wrong.sum()):,} such decisions)"
-        )
+        why = f"which is not optimal by the bounds of {judge.solver} ({int(wrong.sum()):,} such decisions)"
+        text.append(f"{judged.solver} chooses {action!r} in {state!r}, {why}")
     if (against := only & ~possible).any():
         edge = int(np.argwhere(against)[0][-1])
-        text.append(
-            f"by the bounds of {judged.solver} {net.action_of(edge)!r} is the only choice in "
-            f"{net.describe(int(net.source[edge]))!r}, by those of {judge.solver} it is not optimal"
-        )
+        only_one = f"{net.action_of(edge)!r} is the only choice in {net.describe(int(net.source[edge]))!r}"
+        text.append(f"by the bounds of {judged.solver} {only_one}, by those of {judge.solver} it is not optimal")
     return int(decided.sum()), text
 
 
@@ -131,20 +127,17 @@ def compare_policies(problem: Problem, solutions: Sequence[Solution]) -> tuple[i
     count, problems = 0, []
     for (first, name), (second, other) in pairs:
         who = name if first is second else f"{name} against {other}"
-        alone = _evaluated(net, first, second, averaged=problem.averaged)
-        if not alone.proved:
+        if not (alone := _evaluated(net, first, second, averaged=problem.averaged)).proved:
             problems.append(f"the policy of {who} could not be evaluated by itself: {alone.reason}")
             continue
         value = alone.nodes
         count += 1
         # Written so that NaN disagrees.
-        wrong = compared & ~((value.lowers + shift <= high) & (low <= value.uppers + shift))
-        if wrong.any():
+        if (wrong := compared & ~((value.lowers + shift <= high) & (low <= value.uppers + shift))).any():
             at = tuple(int(i) for i in np.argwhere(wrong)[0])
-            problems.append(
-                f"the policy of {who} is worth {value.values[at] + shift:.12g} in {net.describe(at[-1])!r}, which is "
-                f"outside [{low[at]:.12g}, {high[at]:.12g}] ({int(wrong.sum()):,} such values)"
-            )
+            worth = f"the policy of {who} is worth {value.values[at] + shift:.12g} in {net.describe(at[-1])!r}"
+            where = f"outside [{low[at]:.12g}, {high[at]:.12g}] ({int(wrong.sum()):,} such values)"
+            problems.append(f"{worth}, which is {where}")
     return count, problems
 
 

@@ -91,17 +91,14 @@ class Report:
         rows = [["solver", "status", "value", "lower", "upper", "width", "seconds"]]
         rows += [[f"{one:.12g}" if isinstance(one, float) else one for one in entry.cells] for entry in self.entries]
         notes = [f"{entry.solver}: {entry.message}" for entry in self.entries if entry.solution is None]
-        endless = [found.reason for found in self.solutions if found.proved and np.isinf(found.estimate())]
-        if endless:
+        if endless := [found.reason for found in self.solutions if found.proved and np.isinf(found.estimate())]:
             notes.append(f"{endless[0]}; a discount or a horizon limits it, and costs need sense='min'")
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
         lines.insert(1, "  ".join("-" * width for width in widths))
         judged = f"checked {self.actions:,} actions and {self.policies:,} polic{'y' if self.policies == 1 else 'ies'}"
-        compared = (
-            f"compared {self.states:,} values ({self.infinities:,} infinite) and {self.decisions:,} decisions "
-            f"({self.ties:,} with ties) of {self.independent} independent solvers"
-        )
+        decisions = f"{self.decisions:,} decisions ({self.ties:,} with ties) of {self.independent} independent solvers"
+        compared = f"compared {self.states:,} values ({self.infinities:,} infinite) and {decisions}"
         verdict = "agree and certified" if self.ok else "NOT OK"
         return "\n".join([*lines, *notes, judged, compared, *(f"! {text}" for text in self.problems), verdict])
 

@@ -190,8 +190,7 @@ def from_pymdptoolbox(P: Any, R: Any, discount: Any = 1, *, start: Start = 0, to
             rewards = _folded(matrices, [csr_array(r) for r in given])
         else:
             raise errors.GameError(f"R has the shape {given.shape}; it is {(n,)}, {(n, count)} or {(count, n, n)}")
-    by_state = np.arange(n * count).reshape(count, n).T.ravel()
-    stacked = csr_array(vstack(matrices, format="csr"))[by_state]
+    stacked = csr_array(vstack(matrices, format="csr"))[np.arange(n * count).reshape(count, n).T.ravel()]
     states = np.repeat(np.arange(n), count)
     return _network(states, stacked, rewards.ravel(), discount, start=start, tolerance=tolerance)
 
@@ -257,8 +256,7 @@ def from_quantecon(
         raise errors.DuplicateActionError(msg, state=int(states[twice[0]]), action=int(actions[twice[0]]))
     if len(lacking := np.flatnonzero(np.bincount(states, minlength=n) == 0)):
         raise errors.DeadEndError("a state has no allowed action; give it one that stays", state=int(lacking[0]))
-    names = actions.tolist()
-    network = _network(states, matrix[at], reward[at], beta or 1, names, start=start, tolerance=tolerance)
+    network = _network(states, matrix[at], reward[at], beta or 1, actions.tolist(), start=start, tolerance=tolerance)
     return network if beta else attrs.evolve(network, horizon=1)
 
 

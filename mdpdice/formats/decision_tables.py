@@ -179,8 +179,7 @@ def _table(network: Network, kept: Bools) -> Table:
 def choices(network: Network, kept: Bools) -> tuple[Ints, Ints]:
     """Choice of every edge of a kept node, and where the choices of each such node begin; chance has one."""
     single = network.kind == Kind.CHANCE
-    count = np.where(single, 1, np.diff(network.indptr))[kept]
-    choice_ptr = np.concatenate(([0], np.cumsum(count)))
+    choice_ptr = np.concatenate(([0], np.cumsum(np.where(single, 1, np.diff(network.indptr))[kept])))
     first = np.zeros(network.n_nodes, dtype=np.int64)
     first[kept] = choice_ptr[:-1]
     source = network.source

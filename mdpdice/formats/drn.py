@@ -263,8 +263,7 @@ class _Parse:
         expected = len(self.choice_ptr)
         self.begin_state()
         name, _, rest = text.partition(" ")
-        number = reader.natural(name, "state")
-        if number != expected or number >= self.states:
+        if (number := reader.natural(name, "state")) != expected or number >= self.states:
             raise reader.corrupt("state", f"{number} where {expected} of {self.states} is expected")
         rest = rest.strip()
         if rest.startswith(("!", "{")):

@@ -307,8 +307,7 @@ def choices_of(model: Model) -> Iterator[tuple[int, int, str, list[tuple[int, Nu
     for state, count in enumerate(np.diff(model.choice_ptr).tolist()):
         for k in range(count):
             first, end = next(spans)
-            branches = list(zip(target[first:end], model.probability[first:end], strict=True))
-            yield state, k, str(next(names)), branches
+            yield state, k, str(next(names)), list(zip(target[first:end], model.probability[first:end], strict=True))
 
 
 def action_text(action: Any) -> str:

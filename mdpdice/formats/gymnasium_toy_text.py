@@ -94,14 +94,13 @@ def from_gymnasium(
     starts = list(begin.items()) if isinstance(begin, Mapping) else [(begin, 1)]
     if unknown := [state for state, _ in starts if _place(number, state) is None]:
         raise GameError(f"the start state {unknown[0]!r} is not in the table", value=unknown[0])
-    ends = {over: 0} | {number[state]: 0 for state, choices in table.items() if not choices}
     return Network.from_choices(
         choice_ptr,
         branch_ptr,
         target,
         probability,
         rewards,
-        terminal=ends,
+        terminal={over: 0} | {number[state]: 0 for state, choices in table.items() if not choices},
         discount=discount,
         start={number[state]: chance for state, chance in starts},
         states=[*states, name],

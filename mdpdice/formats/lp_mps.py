@@ -43,8 +43,7 @@ class ProgramFile:
         """Values of the nodes of the network, shape (N,), from those of variables by name; 0 where one is missing."""
         canonical = self.problem.canonical
         value = canonical.payoff.copy()
-        at = np.flatnonzero(canonical.kind != Kind.END)
-        value[at] = [float(solution.get(name, 0.0)) for name in self.names]
+        value[np.flatnonzero(canonical.kind != Kind.END)] = [float(solution.get(name, 0.0)) for name in self.names]
         for lowering in reversed(self.problem.lowerings):
             value = lowering.value(value)
         return value

@@ -74,8 +74,7 @@ def from_networkx(graph: Any) -> Network:
     edges = [(number[a], number[b], data) for mine in out for a, b, data in mine]
     deciding = [kind in (Kind.MAX, Kind.MIN) for kind in kinds]
     for state, kind in zip(states, kinds, strict=True):
-        given = graph.nodes[state].get("payoff", 0)
-        if given and kind != Kind.END:
+        if (given := graph.nodes[state].get("payoff", 0)) and kind != Kind.END:
             raise GameError("only an END has a payoff; intermediate rewards belong to edges", state=state, value=given)
     reward, exact_rewards = _numbers(((states[a], data) for a, _, data in edges), "reward", len(edges))
     payoff, exact_payoffs = _numbers(graph.nodes.data(), "payoff", len(states))
@@ -105,8 +104,7 @@ def from_networkx(graph: Any) -> Network:
 
 def _kind(data: Any, edges: list[Any], state: Hashable) -> Kind:
     if (given := data.get("kind")) is None:
-        weighted = [edge for _, _, edge in edges if "weight" in edge]
-        if weighted and len(weighted) < len(edges):
+        if (weighted := [edge for _, _, edge in edges if "weight" in edge]) and len(weighted) < len(edges):
             msg = "some edges have a weight and some have none; chance has one on every edge, a decision on none"
             raise GameError(msg, state=state)
         return Kind.CHANCE if weighted else Kind.MAX if edges else Kind.END

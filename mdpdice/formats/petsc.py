@@ -149,8 +149,7 @@ def _corrupt(path: PathLike, field: str, what: str) -> CorruptFileError:
 
 def _read(path: PathLike) -> Any:
     with Path(path).open("rb") as file:
-        size = os.fstat(file.fileno()).st_size
-        if size < 4 * _INT.itemsize:
+        if (size := os.fstat(file.fileno()).st_size) < 4 * _INT.itemsize:
             raise _corrupt(path, "header", f"it has {size} bytes, fewer than a header")
         mark, rows, columns, entries = _numbers(file, 4, _INT).tolist()
         if mark != _MATRIX:

@@ -85,8 +85,7 @@ class PrismProgram:
         The state has the values of the counters; where the game has none such, it is an `UnknownStateError`.
         """
         full_state(state, self.lattice.axes).point(self.lattice.axes)  # raises
-        node = self.node(state.state)
-        return {"s": node} | self.texts.values(state.counters) | dict.fromkeys(self.flags, False)
+        return {"s": self.node(state.state)} | self.texts.values(state.counters) | dict.fromkeys(self.flags, False)
 
 
 def write_lattice(lattice: Lattice, path: PathLike, *, labels: Labels = None) -> PrismProgram:
@@ -255,8 +254,7 @@ class _Writer:
 
     def _over(self, p: Fraction) -> str:
         """Return the branch that ends the play."""
-        found = {"s": self.done, **self.start}
-        assigned = "&".join(f"({name}'={_literal(value)})" for name, value in found.items())
+        assigned = "&".join(f"({name}'={_literal(value)})" for name, value in {"s": self.done, **self.start}.items())
         return f"{number_text(p, exact=True)} : {assigned}"
 
     def _chances(self, edges: Iterable[int]) -> dict[int, Fraction]:
@@ -264,13 +262,11 @@ class _Writer:
         numerator = {edge: int(self.lattice.numerator[edge]) for edge in edges}
         guards = {self.guard[edge] for edge in edges} - {-1}
         total = sum(numerator.values())
-        if guards:
-            # Where all guards are defined, those that hold cover every case; play must not come elsewhere.
-            known = np.logical_and.reduce([self._known(guard)[1] for guard in guards])
-            if known.any():
-                at = int(np.argmax(known))
-                holds = {-1} | {guard for guard in guards if self._known(guard)[0][at]}
-                total = sum(part for edge, part in numerator.items() if self.guard[edge] in holds)
+        # Where all guards are defined, those that hold cover every case; play must not come elsewhere.
+        if guards and (known := np.logical_and.reduce([self._known(guard)[1] for guard in guards])).any():
+            at = int(np.argmax(known))
+            holds = {-1} | {guard for guard in guards if self._known(guard)[0][at]}
+            total = sum(part for edge, part in numerator.items() if self.guard[edge] in holds)
         return {edge: Fraction(part, total) for edge, part in numerator.items()}
 
     def _looked_at(self, guard: int) -> tuple[Any, Any]:

@@ -259,8 +259,7 @@ class _Transitions:
         with Path(reader.path).open(encoding="utf-8", errors="replace") as file:
             named = re.match(r'# Reward structure:? "([^"]+)"', file.readline(4096))
         self.paid = self.rewards.setdefault(named[1] if named else REWARD, {})
-        rows = [(reader.line, text.split()) for text in reader.lines()]
-        if not rows and self.sized:
+        if not (rows := [(reader.line, text.split()) for text in reader.lines()]) and self.sized:
             # A file of PRISM's states its sizes even where nothing pays.
             raise reader.corrupt("sizes", "the file is empty", None)
         first = rows[0][1] if rows else []

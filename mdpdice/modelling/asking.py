@@ -75,8 +75,7 @@ def assigned_counter(name: str, value: Any) -> str:
 
 def undecorated(game: type, name: str) -> str:
     """Return the message for parameters given to a game without any: its annotations need attrs."""
-    annotated = vars(game).get("__annotations__", {})
-    declared = [one for one, kind in annotated.items() if "ClassVar" not in str(kind)]
+    declared = [one for one, kind in vars(game).get("__annotations__", {}).items() if "ClassVar" not in str(kind)]
     if "__attrs_attrs__" in vars(game) or not declared:
         return f"{name} has no parameters"
     return f"{name} has no parameters; decorate the class with @attrs.frozen, and {' and '.join(declared)} will be some"

@@ -43,9 +43,7 @@ def _admit(kind: type, state: Any) -> Getter:
     equal: object = kind.__eq__
     if equal is object.__eq__ and not isinstance(state, Enum):
         raise GameError(f"states of class {kind.__name__} are compared by identity; make it @attrs.frozen", value=state)
-    getter = parts(kind)
-    _ADMITTED[kind] = getter
-    return getter
+    return _ADMITTED.setdefault(kind, parts(kind))
 
 
 def hashing_error(error: Exception, found: Any, place: str = "") -> GameError:

@@ -252,8 +252,7 @@ class Counter(_Declaration):
         if max(abs(values[0]), abs(values[-1])) > _LARGEST:
             raise GameError(f"counter {name!r} is beyond 2**62; count in a larger unit", value=values, limit=_LARGEST)
         start = values[0] if self._start is None else _ask(self._start, game, name, "start")
-        first = whole_number(start)
-        if first is None:
+        if (first := whole_number(start)) is None:
             raise GameError(f"counter {name!r} starts at {start!r}, which is not a whole number", value=start)
         if first not in values:
             msg = f"counter {name!r} starts at {first}, outside its values {values}"
@@ -286,8 +285,7 @@ class Flags(_Declaration):
         if self._exprs and not callable(self._boxes):
             return next(iter(self._exprs.values()))
         boxes = self._names(instance)
-        found = self._exprs.get(boxes)
-        if found is None:
+        if (found := self._exprs.get(boxes)) is None:
             found = self._exprs[boxes] = FlagsValue(self._ready(), boxes)
         return found
 
@@ -314,9 +312,7 @@ class Flags(_Declaration):
 
 def _ask(value: Any, game: Any, name: str, what: str) -> Any:
     """Return a number or range that may depend on the game."""
-    if not callable(value):
-        return value
-    return ask(value, game, what=f"the {what} of counter {name!r}")
+    return ask(value, game, what=f"the {what} of counter {name!r}") if callable(value) else value
 
 
 def axes(game: Game[Any, Any]) -> tuple[Axis, ...]:

@@ -53,8 +53,7 @@ def die(faces: int) -> Dist[int]:
     >>> die(6).mean()
     Fraction(7, 2)
     """
-    n = whole_number(faces)
-    if n is None or n < 1:
+    if (n := whole_number(faces)) is None or n < 1:
         how = "for other faces write uniform([...]), for a weighted die Dist({face: weight})"
         msg = f"die() needs a whole number of faces of at least 1, not {faces!r}; {how}"
         raise GameError(msg, value=faces, limit=1)
@@ -200,8 +199,7 @@ def with_numbers(one: DistLike[Any]) -> Dist[Any]:
 
 def checked_count(count: object, most: int, what: str) -> int:
     """Return a whole number from 0 to `most`."""
-    n = whole_number(count)
-    if n is None or not 0 <= n <= most:
+    if (n := whole_number(count)) is None or not 0 <= n <= most:
         raise GameError(f"{what} is a whole number from 0 to {most}, not {count!r}", value=count, limit=most)
     return n
 

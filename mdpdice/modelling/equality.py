@@ -87,8 +87,7 @@ def parts(kind: type) -> Getter:
         getter = as_tuple if issubclass(kind, tuple) else as_set
     else:
         getter = no_parts
-    _GETTERS[kind] = getter
-    return getter
+    return _GETTERS.setdefault(kind, getter)
 
 
 def _attributes(names: tuple[str, ...], value: Any) -> tuple[Any, ...]:
@@ -112,9 +111,7 @@ def no_parts(value: Any) -> tuple[Any, ...]:  # noqa: ARG001 - an atom has none
 
 def collision_error(first: Any, second: Any, what: str = "states") -> StateCollisionError:
     """Return the error for two values where one would replace the other."""
-    msg = (
-        f"the {what} {first!r} ({type(first).__qualname__}) and {second!r} ({type(second).__qualname__}) are equal in "
-        "Python but of different types, so one would replace the other; use one type, or put a name in front: "
-        "('day', 10), or write attrs.frozen classes instead of named tuples"
-    )
-    return StateCollisionError(msg, state=first, value=second)
+    two = f"{first!r} ({type(first).__qualname__}) and {second!r} ({type(second).__qualname__})"
+    why = "are equal in Python but of different types, so one would replace the other"
+    how = "use one type, or put a name in front: ('day', 10), or write attrs.frozen classes instead of named tuples"
+    return StateCollisionError(f"the {what} {two} {why}; {how}", state=first, value=second)

@@ -205,16 +205,13 @@ class Expr:
     # --- what Python would do with a value ----------------------------------
 
     def __bool__(self) -> bool:
-        decide = _DECIDE.get()
-        if decide is not None:
+        if (decide := _DECIDE.get()) is not None:
             return decide(self if self.boolean else self != 0)
         # Python does not tell whether `if`, `not`, `and` or `min` asks.
         holds, fails = self._truth()
-        raise self._refusal(
-            "is neither true nor false while a game is declared",
-            f"write when({holds}, then, otherwise) for `if`, {fails} for `not`, & and | for `and` and `or` with "
-            "parentheses as in (a < b) & (b < c), least and most for min and max",
-        )
+        remedy = f"write when({holds}, then, otherwise) for `if`, {fails} for `not`, & and | for `and` and `or` with "
+        remedy += "parentheses as in (a < b) & (b < c), least and most for min and max"
+        raise self._refusal("is neither true nor false while a game is declared", remedy)
 
     def _truth(self) -> tuple[str, str]:
         """Return what to write for the condition that Python would make of it, and for its opposite."""
@@ -281,8 +278,7 @@ class Expr:
         Conditions are read from left to right: ``(i < 6) & (table(t, i) > 0)`` is defined, and false, where `i` is 6.
         """
         shape = np.broadcast_shapes(*(np.shape(value) for value in values.values()))
-        columns = {name: Column.of(value) for name, value in values.items() if name in self.names}
-        column = _column_of(self, columns)
+        column = _column_of(self, {name: Column.of(value) for name, value in values.items() if name in self.names})
         defined: Any = True if column.defined is None else column.defined
         data = column.data if self.kind <= INT else column.floats()
         return np.broadcast_to(data, shape).copy(), np.broadcast_to(defined, shape)
@@ -369,8 +365,7 @@ def table(sequence: Sequence[Scalar] | Iterable[Scalar], index: Any) -> Expr:
     at = as_expr(index)
     if at.kind > INT:
         raise GameError(f"the index of table() is {at!r}, which is not a whole number; use // to divide", value=index)
-    entries = [constant(entry) for entry in sequence]
-    if not entries:
+    if not (entries := [constant(entry) for entry in sequence]):
         raise GameError("table() of an empty sequence has nothing to look up", value=sequence)
     kind = max(entry.kind for entry in entries)
     values = tuple(TYPES[kind](entry.args[0]) for entry in entries)
@@ -457,8 +452,7 @@ def _need_condition(op: str, expr: Expr) -> None:
 def _extreme(op: str, values: tuple[Any, ...]) -> Expr:
     if len(values) == 1 and isinstance(values[0], list | tuple):
         raise GameError(f"{op}() takes the numbers themselves: write {op}(*values)", value=values)
-    parts = tuple(map(as_expr, values))
-    if not parts:
+    if not (parts := tuple(map(as_expr, values))):
         raise GameError(f"{op}() of nothing; give it at least one number")
     kind = max(INT, *(part.kind for part in parts))
     if all(part.op == "constant" for part in parts):

@@ -9,7 +9,6 @@ an example.
 from __future__ import annotations
 
 import abc
-import copy
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from fractions import Fraction
 from typing import Any, ClassVar, Generic, Never, TypeAlias, TypeVar
@@ -40,7 +39,7 @@ from mdpdice.modelling.nodes import (
     uncertain,
     when,
 )
-from mdpdice.modelling.sense import Sense
+from mdpdice.modelling.sense import Sense, changed
 
 __all__ = [
     "Chance", "ClassicMDP", "Conditional", "Decide", "Edge", "End", "Game", "Go", "Node", "Option", "PassTo",
@@ -145,15 +144,11 @@ class Game(abc.ABC, Generic[S, A]):
         """
         from mdpdice.modelling.counters import axes, full_state
 
-        found = axes(self)
-        if found:
+        if found := axes(self):
             full_state(state, found).point(found)
-        moved: Game[Any, A] = self.unrolled() if found else copy.copy(self)
-        # Frozen attrs classes refuse an ordinary assignment.
-        object.__setattr__(moved, "start", lambda: state)
+        moved: Game[Any, A] = self.unrolled() if found else self
         # From there play may come to fewer states.
-        object.__setattr__(moved, "least_states", lambda: None)
-        return moved
+        return changed(moved, start=lambda: state, least_states=lambda: None)
 
     def least_states(self) -> int | None:
         """Return the number of states that play can surely come to, where the rules alone tell; else None.

@@ -118,8 +118,7 @@ class At(Generic[S]):
         counters = dict(zip(self._names, self._values, strict=True))
         index = 0
         for axis in axes:
-            value = counters.pop(axis.name, None)
-            if value is None or value not in axis.values:
+            if (value := counters.pop(axis.name, None)) is None or value not in axis.values:
                 full_state(self, axes)
                 msg = f"{self!r} is not a state of this game: {axis.name} has the values {axis.values}"
                 raise UnknownStateError(msg, value=self)

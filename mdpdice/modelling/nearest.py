@@ -13,5 +13,4 @@ def nearest(number: Fraction | float) -> float:
 
     Searches of a graph ask floats for signs alone, so a reward of 10^-400 is a reward to them.
     """
-    near = float(number)
-    return near or (SMALLEST if number > 0 else -SMALLEST if number < 0 else 0.0)
+    return float(number) or (SMALLEST if number > 0 else -SMALLEST if number < 0 else 0.0)

@@ -69,8 +69,7 @@ def _own(value: Any) -> int | float | Fraction:
 
 
 def _read(text: str) -> float | Fraction:
-    exponent = _EXPONENT.search(text)
-    if exponent is not None and abs(int(exponent[1])) > _LONGEST:
+    if (exponent := _EXPONENT.search(text)) is not None and abs(int(exponent[1])) > _LONGEST:
         raise OverflowError
     try:
         return Fraction(text)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import copy
 from typing import Any
 
 from mdpdice.errors import UnsupportedError
 from mdpdice.modelling.counters import axes
 from mdpdice.modelling.distribution import certainly
 from mdpdice.modelling.game import Chance, Decide, End, Game, PassTo, go
+from mdpdice.modelling.sense import changed
 
 
 def repeated(game: Game[Any, Any]) -> Game[Any, Any]:
@@ -22,7 +22,6 @@ def repeated(game: Game[Any, Any]) -> Game[Any, Any]:
         A game without `pass_to`; one with counters is `unrolled`.
     """
     plain: Game[Any, Any] = game.unrolled() if axes(game) else game
-    again = copy.copy(plain)
 
     def led_back(edge: Any) -> Any:
         if type(edge) is PassTo:
@@ -37,6 +36,4 @@ def repeated(game: Game[Any, Any]) -> Game[Any, Any]:
             return Decide(found.actions, list(map(led_back, found.options)), found.player)
         return Chance(certainly(None), (led_back(found),), 0) if type(found) is End else led_back(found)
 
-    object.__setattr__(again, "node", node)  # frozen classes refuse an ordinary assignment
-    object.__setattr__(again, "least_states", lambda: None)
-    return again
+    return changed(plain, node=node, least_states=lambda: None)

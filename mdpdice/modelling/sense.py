@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 Sense: TypeAlias = Literal["max", "min"]
 G = TypeVar("G", bound="Game[Any, Any]")
+T = TypeVar("T")
 
 
 def checked_sense(value: object, owner: str = "") -> Sense:
@@ -26,11 +27,14 @@ def sense_of(model: Any) -> Sense:
     return checked_sense(model.sense, f"{type(model).__name__}: ")
 
 
+def changed(thing: T, **attributes: Any) -> T:
+    """Return a copy with some attributes replaced, those of a class or methods, too."""
+    copied = copy.copy(thing)
+    for name, value in attributes.items():
+        object.__setattr__(copied, name, value)  # frozen attrs classes refuse an ordinary assignment
+    return copied
+
+
 def with_sense(game: G, sense: Sense) -> G:
     """Return the same game, which the player to move maximises (``"max"``) or minimises (``"min"``)."""
-    if game.sense == sense:
-        return game
-    turned = copy.copy(game)
-    # Frozen attrs classes refuse an ordinary assignment.
-    object.__setattr__(turned, "sense", sense)
-    return turned
+    return game if game.sense == sense else changed(game, sense=sense)

@@ -17,14 +17,6 @@ import attrs
 from mdpdice.errors import GameError
 
 
-def _texts(texts: Iterable[str]) -> tuple[str, ...]:
-    return tuple(texts)
-
-
-def _numbers(numbers: Iterable[int]) -> tuple[int, ...]:
-    return tuple(numbers)
-
-
 def _rows(rows: Iterable[Iterable[Any]]) -> tuple[tuple[Any, ...], ...]:
     return tuple(tuple(row) for row in rows)
 
@@ -62,9 +54,9 @@ class Table:
 
     name: str
     title: str
-    columns: tuple[str, ...] = attrs.field(converter=_texts)
+    columns: tuple[str, ...] = attrs.field(converter=tuple)
     rows: tuple[tuple[Any, ...], ...] = attrs.field(converter=_rows)
-    lines: tuple[str, ...] = attrs.field(default=(), converter=_texts)
+    lines: tuple[str, ...] = attrs.field(default=(), converter=tuple)
 
     def __attrs_post_init__(self) -> None:
         for row in self.rows:
@@ -96,8 +88,7 @@ class Table:
         columns = zip(*self.rows, strict=True) if self.rows else [("",)] * len(self.columns)
         flush = [">" if all(isinstance(one, int | float | None) for one in column) else "<" for column in columns]
         forms = [f"{side}{max(map(len, column))}" for side, column in zip(flush, zip(*cells, strict=True), strict=True)]
-        lines = ("  ".join(map(format, row, forms)).rstrip() for row in cells)
-        return [self.title, *lines]
+        return [self.title, *("  ".join(map(format, row, forms)).rstrip() for row in cells)]
 
 
 def _cell(value: Any) -> str:
@@ -128,7 +119,7 @@ class Thresholds:
 
     rule: str
     policy: str
-    vector: tuple[int, ...] = attrs.field(converter=_numbers)
+    vector: tuple[int, ...] = attrs.field(converter=tuple)
     value: float
     tried: int = 0
     bound: float | None = None

@@ -68,8 +68,7 @@ def decode(data: Any, classes: Mapping[str, type]) -> Any:
             if cls is not None and issubclass(cls, enum.Enum):
                 return cls[body]
             if cls is not None:
-                fields = cast("dict[str, Any]", body)
-                return cls(**{field: decode(item, classes) for field, item in fields.items()})
+                return cls(**{field: decode(item, classes) for field, item in cast("dict[str, Any]", body).items()})
         except UnknownStateError:
             raise
         except Exception as error:
@@ -107,8 +106,7 @@ def named_classes(owner: type) -> dict[str, type]:
     seen: list[Any] = []
     alias: Any = getattr(typing, "TypeAliasType", None)  # "type X = ...", from Python 3.12 on
     while todo:
-        item = todo.pop()
-        if item in seen:
+        if (item := todo.pop()) in seen:
             continue
         seen.append(item)
         if alias is not None and isinstance(item, alias):
@@ -167,8 +165,7 @@ def fields_of(state: Hashable) -> dict[str, Any]:
     elif dataclasses.is_dataclass(core):
         found = {field.name: getattr(core, field.name) for field in dataclasses.fields(core)}
     elif isinstance(core, tuple):
-        names = getattr(core, "_fields", map(str, range(len(core))))
-        found = dict(zip(names, core, strict=True))
+        found = dict(zip(getattr(core, "_fields", map(str, range(len(core)))), core, strict=True))
     # A core state without parts comes after the counters, which say more.
     parts = {name: value for name, value in found.items() if name != ITSELF}
     counters = state.counters if isinstance(state, At) else {}

@@ -41,8 +41,7 @@ class Unrolled(Game[At[S], A], Generic[S, A]):
     def node(self, state: At[S], /) -> Node[At[S], A]:
         """Return what the game's node means at these counters."""
         core, values = state.state, dict(state.counters)
-        found = self._nodes.get(core)
-        if found is None:
+        if (found := self._nodes.get(core)) is None:
             found = self._nodes[core] = (core, self.game.node(core))
         elif found[0] is not core and not same_kind(found[0], core):
             raise collision_error(found[0], core)
@@ -99,8 +98,7 @@ class Unrolled(Game[At[S], A], Generic[S, A]):
             return Uncertain(tuple(self._placed(roll, values) for roll in edge.options), edge.against)
         if kind is not Go and kind is not PassTo:
             return edge
-        found = self._edge(edge, values)
-        if found is None:
+        if (found := self._edge(edge, values)) is None:
             for update in edge.updates:
                 wanted = update.value.evaluate(values)
                 if self._axis[update.name].place(wanted) is None:
@@ -111,11 +109,9 @@ class Unrolled(Game[At[S], A], Generic[S, A]):
         """Return a move with its updates done; None if one of them is forbidden."""
         after = dict(values) if edge.updates else values
         for update in edge.updates:
-            axis = self._axis.get(update.name)
-            if axis is None:
+            if (axis := self._axis.get(update.name)) is None:
                 raise unknown_counter_error(update.name, self.axes)
-            value = axis.place(update.value.evaluate(values))
-            if value is None:
+            if (value := axis.place(update.value.evaluate(values))) is None:
                 return None
             after[update.name] = value
         return cast("Edge[At[S]]", type(edge)(At(edge.state, **after), (), _number(edge.reward, values)))

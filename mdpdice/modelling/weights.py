@@ -60,8 +60,7 @@ def integer_weights(given: list[Any], outcomes: list[Any]) -> tuple[list[int], F
     if integers and min(integers) < 0:
         at = next(at for at, n in enumerate(integers) if n < 0)
         raise _range_error(given[at], outcomes[at])
-    total = sum(integers)
-    if not total:
+    if not (total := sum(integers)):
         raise _empty_error()
     # Rounding to float64 moves a number in [0, 1] by 2^-54 at most; the factor 8 is room for a sum, a
     # division or a product on the way to it.  Compared in integers: most sums are exact.

@@ -211,5 +211,4 @@ def _ending(network: Network, gains: Bools, name: str) -> Network:
         how = "give the play an end there, or count the points in the state and pay them with end(...)"
         msg = f"{name} of rewards during the play, where a player may go on for ever after collecting some; {how}"
         raise UnsupportedError(msg, state=network.describe(node))
-    kept = np.flatnonzero(~for_ever[source])
-    return network.keep_edges(kept, payoff=np.where(for_ever, 0.0, network.payoff))
+    return network.keep_edges(np.flatnonzero(~for_ever[source]), payoff=np.where(for_ever, 0.0, network.payoff))

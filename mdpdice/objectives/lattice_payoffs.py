@@ -77,13 +77,11 @@ def with_counter(lattice: Lattice, paid: dict[int, Expr], last: int) -> Lattice:
     update = lattice.update.copy()
     paying = np.flatnonzero(lattice.reward >= 0).tolist()
     for edge in paying:
-        key = int(update[edge]), int(lattice.reward[edge])
-        if key not in known:
+        if (key := int(update[edge]), int(lattice.reward[edge])) not in known:
             known[key] = len(updates)
             updates.append((*(updates[key[0]] if key[0] >= 0 else ()), collected.add(paid[key[1]])))
         update[edge] = known[key]
-    progress = lattice.progress
-    if progress is not None and any(lattice.update[edge] < 0 for edge in paying):
+    if (progress := lattice.progress) is not None and any(lattice.update[edge] < 0 for edge in paying):
         # An edge that only pays would stay in its layer.
         progress = (*progress, collected)
     return attrs.evolve(
@@ -110,8 +108,7 @@ def _largest_sum(lattice: Lattice, paid: dict[int, Expr], objective: OfPayoff, r
         total=Fraction(0),
         actions=(),
     )
-    layers = find_layers(greedy, run)
-    if layers.cyclic:
+    if (layers := find_layers(greedy, run)).cyclic:
         _refuse(objective, "play can come back to counters that it had, so it is not known how much it collects")
     return int(solve_layers(layers, run)[0][0, lattice.start_point])
 

@@ -9,7 +9,6 @@ solver could find any of them.
 from __future__ import annotations
 
 import abc
-import copy
 import math
 from collections.abc import Callable, Collection, Hashable
 from fractions import Fraction
@@ -26,7 +25,7 @@ from mdpdice.modelling.expressions import Expr
 from mdpdice.modelling.game import Game
 from mdpdice.modelling.number import finite_number, own_number, whole_number
 from mdpdice.modelling.ranges import discount_error, horizon_error, number_text
-from mdpdice.modelling.sense import Sense, checked_sense, sense_of
+from mdpdice.modelling.sense import Sense, changed, checked_sense, sense_of
 from mdpdice.networks.network import Bools, Kind, Network
 from mdpdice.numerics.regions import reached_by_all, reached_by_some
 from mdpdice.objectives import reductions
@@ -69,8 +68,7 @@ def _listed(states: States) -> str:
     texts = [repr(state) for state in states]
     if isinstance(states, set | frozenset):
         texts.sort()
-    more = f";... {len(texts)} states" if len(texts) > LISTED else ""
-    return ";".join(texts[:LISTED]) + more
+    return ";".join(texts[:LISTED]) + (f";... {len(texts)} states" if len(texts) > LISTED else "")
 
 
 def _named(function: Callable[..., Any]) -> str:
@@ -127,11 +125,7 @@ def asked(model: Any, objective: Objective | None = None, sense: Sense | None = 
     if objective is None:
         return Total(sense or sense_of(model))
     if isinstance(objective, Objective):
-        if objective.sense is None:
-            sense, objective = sense or objective.wanted(model), copy.copy(objective)
-            # Frozen attrs classes refuse an ordinary assignment.
-            object.__setattr__(objective, "sense", sense)
-        return objective
+        return objective if objective.sense else changed(objective, sense=sense or objective.wanted(model))
     write = "write Total('min'), Discounted(Fraction(9, 10)), Reach([...]), ..."
     if objective in ("max", "min"):
         write = f"write sense={objective!r}, or Total({objective!r})"
@@ -228,8 +222,7 @@ class Discounted(Objective):
 
 
 def _decisions(value: Any) -> int:
-    decisions = whole_number(value)
-    if decisions is None or decisions < 0:
+    if (decisions := whole_number(value)) is None or decisions < 0:
         raise horizon_error(value)
     return decisions
 
@@ -389,8 +382,7 @@ def _leave_out_unreached(network: Network, *, minimises: bool) -> Lowering | Non
     if region.all():
         return None
     # Where all miss the goal one policy is as good as another.
-    policy = None if minimises else missing_policy(network, goal)
-    return reductions.without(network, region, policy, because=why)
+    return reductions.without(network, region, None if minimises else missing_policy(network, goal), because=why)
 
 
 class OfPayoff(Objective):

@@ -108,8 +108,7 @@ def _conditions(lattice: Lattice, states: States) -> dict[int, Expr]:
 def _condition_of(lattice: Lattice, numbers: dict[Hashable, int], state: Hashable) -> tuple[int, Expr]:
     full = full_state(state, lattice.axes)
     full.point(lattice.axes)
-    at = numbers.get(full.state)
-    if at is None or not same_kind(lattice.states[at], full.state):
+    if (at := numbers.get(full.state)) is None or not same_kind(lattice.states[at], full.state):
         msg = f"state {full.state!r} is not in the core of this game; its first states are {list(lattice.states[:3])!r}"
         raise UnknownStateError(msg, value=state)
     condition = as_expr(value=True)

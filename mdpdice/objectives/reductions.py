@@ -91,8 +91,7 @@ class Lowering:
         edge = np.append(self.edge, -1)
         if self.stages:
             return edge[chosen].reshape(self.stages, -1)
-        at_node = np.where(self.node >= 0, chosen[..., self.node], -1)
-        result = edge[at_node]
+        result = edge[np.where(self.node >= 0, chosen[..., self.node], -1)]
         if self.merged is not None:
             result = self.merged.policy(result)
         if self.infinite is not None:
@@ -188,8 +187,7 @@ def shift_total(network: Network) -> Lowering | None:
     half = network.total / 2
     ends = np.flatnonzero(network.kind == Kind.END).tolist()
     payoff, exact = split_exact(network.n_nodes, {node: network.exact_payoff(node) - half for node in ends})
-    lowered = attrs.evolve(network, payoff=payoff, total=Fraction(0), exact_payoffs=exact)
-    return Lowering(lowered, shift=half)
+    return Lowering(attrs.evolve(network, payoff=payoff, total=Fraction(0), exact_payoffs=exact), shift=half)
 
 
 def shift_value(network: Network, *, shift: Fraction) -> Lowering | None:

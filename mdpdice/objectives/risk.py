@@ -7,7 +7,6 @@ Rockafellar, S. Uryasev, "Optimization of conditional value-at-risk", Journal of
 from __future__ import annotations
 
 import abc
-import copy
 import functools
 import heapq
 import math
@@ -21,7 +20,7 @@ import attrs
 from mdpdice.errors import GameError, UnsupportedError
 from mdpdice.modelling.number import own_number
 from mdpdice.modelling.ranges import number_text
-from mdpdice.modelling.sense import Sense
+from mdpdice.modelling.sense import Sense, changed
 from mdpdice.objectives.objective import OfPayoff, PayoffAtLeast, PayoffAtMost, optional_sense
 
 
@@ -63,11 +62,7 @@ class Searched(OfPayoff):
 
     def listening(self, payoffs: set[Fraction]) -> Self:
         """Return the same objective, to be lowered only, which writes down the payoffs that it is asked about."""
-        listener = copy.copy(self)
-        # Frozen attrs classes refuse an ordinary assignment.
-        object.__setattr__(listener, "_payoffs", payoffs)
-        object.__setattr__(listener, "sense", "max")
-        return listener
+        return changed(self, _payoffs=payoffs, sense="max")
 
     def worth(self, payoff: Fraction) -> Fraction:
         """Write the payoff down."""

@@ -50,8 +50,7 @@ def choice_of(policy: Policy | Solution, steps_left: int | None) -> Ints:
 
 
 def _of_stage(network: Network, array: Any, steps_left: int | None) -> Any:
-    steps = steps_of(network, steps_left, 1)
-    return array if array.ndim == 1 else array[steps]
+    return array if array.ndim == 1 else array[steps_of(network, steps_left, 1)]
 
 
 def taken(

@@ -68,8 +68,7 @@ def value_curve(
         along = sorted(curves[key])
         bounds = np.array([curves[key][at] for at in along]).T
         label = drawn(words(key)) if actions else f"{name} {key:g}".strip()
-        style = number if actions else number // len(PALETTE)
-        _draw(ax, [float(at) for at in along], bounds, number, style, label)
+        _draw(ax, [float(at) for at in along], bounds, number, number if actions else number // len(PALETTE), label)
     if len(curves) > 1:
         ax.legend(frameon=False)
     whole_ticks(ax.xaxis)
@@ -90,8 +89,7 @@ def stage_curve(
     unit, **frame
         See `mdpdice.plots`.
     """
-    network = network_of(solution)
-    if network.horizon is None:
+    if (network := network_of(solution)).horizon is None:
         raise HorizonRangeError("values change with the decisions left only with a horizon: solve(game, horizon=n)")
     ax = new_axes(frame)
     nodes = {"start": network.start} if states is None else {k: network.node_of(s) for k, s in states.items()}
@@ -109,7 +107,6 @@ def _draw(ax: Axes, along: Any, bounds: Any, colour: int, style: int, label: str
     """Draw values, and between the two rows after them, if there are any, a band."""
     shade = PALETTE[colour % len(PALETTE)]
     few = "o" if len(along) <= 40 else None
-    line = LINES[style % len(LINES)]
-    ax.plot(along, bounds[0], line, color=shade, marker=few, markersize=3.5, label=label)
+    ax.plot(along, bounds[0], LINES[style % len(LINES)], color=shade, marker=few, markersize=3.5, label=label)
     if len(bounds) > 1:
         ax.fill_between(along, bounds[1], bounds[2], color=shade, alpha=0.25, lw=0)

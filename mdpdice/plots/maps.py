@@ -190,8 +190,7 @@ def _regions(
     number = {category: at for at, category in enumerate(known)}
     cells = np.full(grid.shape, -1)
     for row, column, category in zip(grid.row.tolist(), grid.column.tolist(), names, strict=True):
-        before = cells[row, column]
-        cells[row, column] = number[category] if before in (-1, number[category]) else len(known)
+        cells[row, column] = number[category] if cells[row, column] in (-1, number[category]) else len(known)
     fits = len(rank) <= len(PALETTE)
     shades = [
         (colours or {}).get(category, PALETTE[(rank.get(category, at) if fits else at) % len(PALETTE)])
@@ -323,8 +322,7 @@ def value_map(
             msg = f"several states are at the point ({left}, {up}); narrow them by where="
             raise GameError(msg, state=network.states[at])
         points[left, up] = value if of is None else of(network.states[at], value)
-    points = {point: number for point, number in points.items() if number is not None}
-    if not points:
+    if not (points := {point: number for point, number in points.items() if number is not None}):
         raise UnsupportedError("of() gives None in all states that are to be drawn")
     text = label or (f"value ({unit_of(network)})" if of is None else axis_label(of))
     return _numbers(points, x, y, frame, text, limits, centre)
@@ -403,8 +401,7 @@ def _grid_of(xs: Sequence[Any], ys: Sequence[Any]) -> _Grid:
 
 def _cells(values: Sequence[Any]) -> tuple[Any, Any]:
     """Borders of equal cells on an axis, or of cells that meet halfway where there would be too many."""
-    numbers = np.array([float(value) for value in values])
-    known, place = np.unique(numbers, return_inverse=True)
+    known, place = np.unique(np.array([float(value) for value in values]), return_inverse=True)
     if len(known) == 1:
         return np.array([known[0] - 0.5, known[0] + 0.5]), place
     step = float(np.diff(known).min())
@@ -413,8 +410,7 @@ def _cells(values: Sequence[Any]) -> tuple[Any, Any]:
     count = round((known[-1] - known[0]) / step) + 1
     offset = (known - known[0]) / step
     if count <= 4 * len(known) + 100 and np.allclose(offset, np.round(offset), atol=1e-6):
-        borders = known[0] + step * (np.arange(count + 1) - 0.5)
-        return borders, np.round(offset).astype(np.int64)[place]
+        return known[0] + step * (np.arange(count + 1) - 0.5), np.round(offset).astype(np.int64)[place]
     middle = (known[1:] + known[:-1]) / 2
     return np.concatenate(([2 * known[0] - middle[0]], middle, [2 * known[-1] - middle[-1]])), place
 

@@ -160,8 +160,7 @@ def explain(
         search.weight = (visits + search.optimal) / 2
     policy = Policy(solution.network, search.choice(best[1]))
     both = (policy, solution.policy) if solution.network.two_player else policy
-    worth = evaluate(solution.network, both, progress=progress)
-    return Explanation(search.told(best[1]), policy, solution, worth)
+    return Explanation(search.told(best[1]), policy, solution, evaluate(solution.network, both, progress=progress))
 
 
 class _Search:
@@ -176,8 +175,7 @@ class _Search:
         ahead = np.where(net.sign < 0, float(net.total) - ahead, ahead)
         self.factor = np.where(net.step, float(net.factor), 1.0)
         turn = np.where((net.kind == Kind.MIN)[net.source] != (solution.sense == "min"), -1.0, 1.0)
-        lost = turn * (table.values[net.source] - net.reward - self.factor * ahead)
-        self.loss: Floats = np.maximum(0.0, lost)
+        self.loss: Floats = np.maximum(0.0, turn * (table.values[net.source] - net.reward - self.factor * ahead))
         # Who minimises beside the player who learns the rule plays best.
         self.learns = net.kind[self.nodes] != Kind.MIN
         states = [net.states[at] for at in net.node_state[self.nodes].tolist()]
@@ -221,8 +219,7 @@ class _Search:
         here[net.start] = 1.0
         for _ in range(LONGEST):
             total += here
-            here = flow @ here
-            if here.sum() < PLAYED:
+            if (here := flow @ here).sum() < PLAYED:
                 break
         found: Floats = total[self.nodes] * self.learns
         return found
@@ -275,11 +272,9 @@ def _corner(one: Feature, other: Feature | None, rows: Ints, gain: Floats) -> tu
     best: tuple[float, list[tuple[bool, int]]] = -np.inf, []
     for least in itertools.product((True, False), (True,) if other is None else (True, False)):
         sums = table[:: -1 if least[0] else 1, :: -1 if least[1] else 1].cumsum(axis=0).cumsum(axis=1)
-        most = float(sums.max())
-        if most > best[0] + 1e-12 * abs(most):
+        if (most := float(sums.max())) > best[0] + 1e-12 * abs(most):
             widest = np.argwhere(sums >= most - 1e-12 * abs(most))[-1].tolist()
-            ends = zip(least, shape, widest, strict=True)
-            best = most, [(low, n - 1 - at if low else at) for low, n, at in ends]
+            best = most, [(low, n - 1 - at if low else at) for low, n, at in zip(least, shape, widest, strict=True)]
     return best
 
 

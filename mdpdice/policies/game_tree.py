@@ -366,8 +366,7 @@ class _Builder:
         plainly = isinstance(label, int | str) and type(self.look).heard is Look.heard
         seen = None if plainly else self._rolls(parent.node.dist).get(label)
         core, counters = parted(parent.base)
-        heard = ask_game(self.look.heard, core, label, seen, lost=lost)
-        return spoken(heard, counters) or phrase(label)
+        return spoken(ask_game(self.look.heard, core, label, seen, lost=lost), counters) or phrase(label)
 
     def _turn(self, value: float, side: int) -> float:
         """Return the value of one player as the other one sees it, if `side` is the other one's."""

@@ -88,8 +88,7 @@ def induce_lattice(lattice: Lattice, policies: Sequence[Policy]) -> Lattice:
                     rows.append((edge, guard, int(chance * whole), float(chance)))
             else:
                 own = slice(int(lattice.indptr[node]), int(lattice.indptr[node + 1]))
-                columns = (lattice.guard, lattice.numerator, lattice.weight)
-                parts = (column[own].tolist() for column in columns)
+                parts = (column[own].tolist() for column in (lattice.guard, lattice.numerator, lattice.weight))
                 rows += zip(range(own.start, own.stop), *parts, strict=True)
             ends.append(len(rows))
     indptr = np.array([0, *ends])
@@ -152,8 +151,7 @@ class _Rule:
         first = lattice.first_action(node)
         actions = lattice.actions[first : first + last - edge]
         named = answer if isinstance(answer, Dist | Mapping) else {answer: 0}
-        unknown = [action for action in named if action not in actions]
-        if unknown or not named:
+        if (unknown := [action for action in named if action not in actions]) or not named:
             msg = f"the policy names no action of this state; they are {list(actions)!r}"
             raise UnknownStateError(msg, state=core, action=unknown[0] if unknown else None)
         options = [(edge + at, action) for at, action in enumerate(actions) if action in named]

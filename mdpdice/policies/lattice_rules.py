@@ -63,8 +63,7 @@ class PointRule:
             chances = {max(scores, key=scores.__getitem__): Fraction(1)} if scores else {}
         else:
             chances = {answer: Fraction(1)}
-        unknown = [one for one in chances if one not in offered]
-        if unknown or not chances:
+        if (unknown := [one for one in chances if one not in offered]) or not chances:
             msg = f"the policy gives {answer!r}, which is not an action here; the actions are {list(offered)!r}"
             raise UnknownStateError(msg, state=state, action=unknown[0] if unknown else None)
         return tuple((offered[one], chance) for one, chance in chances.items())
@@ -73,6 +72,5 @@ class PointRule:
 def core_state(lattice: Lattice, node: int) -> Any:
     """Core state that a node belongs to: its own, or that of the switch or the option before it."""
     while lattice.node_state[node] < 0:
-        before = np.flatnonzero(lattice.dst == node)
-        node = int(np.searchsorted(lattice.indptr, before[0], side="right")) - 1
+        node = int(np.searchsorted(lattice.indptr, np.flatnonzero(lattice.dst == node)[0], side="right")) - 1
     return lattice.states[int(lattice.node_state[node])]

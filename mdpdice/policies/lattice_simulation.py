@@ -147,8 +147,7 @@ class _Table:
             group.side = group.side * lattice.sign[edge]
             group.node = lattice.dst[edge]
             # The last row of the targets is that of no update, as -1 is.
-            to = tables.targets[lattice.update[edge], group.column]
-            if to.min() < 0:
+            if (to := tables.targets[lattice.update[edge], group.column]).min() < 0:
                 self._refuse(int(edge[to < 0][0]), int(points[group.column[to < 0][0]]))
             if (gone := to != points[group.column]).any():
                 away = group.play[gone]
@@ -234,8 +233,7 @@ class _Table:
         _, one, all_of_them = np.unique(places, return_index=True, return_inverse=True)
         which = which[one]
         edges, owner = self._choices(group, which)
-        program = grid.layers.program
-        value = rows[program.edge_row[edges], group.column[which][owner]]
+        value = rows[grid.layers.program.edge_row[edges], group.column[which][owner]]
         if len(unknown := np.flatnonzero(np.isnan(value))):
             at = which[owner[unknown[0]]]
             state = self._state(int(group.node[at]), int(group.tables.points[group.column[at]]))

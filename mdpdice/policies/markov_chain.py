@@ -45,8 +45,7 @@ class Chain:
 
     def start(self, state: Hashable = None) -> int:
         """Node where plays from a state begin, by default from the start."""
-        away = 0 if state is None else self.base.node_of(state) - self.base.start
-        return self.network.start + away
+        return self.network.start + (0 if state is None else self.base.node_of(state) - self.base.start)
 
     def per_node(self, values: NDArray[Any]) -> NDArray[Any]:
         """Values of the nodes of `base` as its solutions have them: shape (N,) or (horizon + 1, N).
@@ -95,8 +94,7 @@ def markov_chain(game: Game[Any, Any] | Network, policy: Players) -> Network:
 
 def induce(network: Network, policies: Policy | Sequence[Policy]) -> Chain:
     """Return the chain that is left when all players follow a policy, given as for `mdpdice.evaluate`."""
-    both = [policies] if isinstance(policies, Policy) else policies
-    placed = tuple(policy.on(network) for policy in both)
+    placed = tuple(policy.on(network) for policy in ([policies] if isinstance(policies, Policy) else policies))
     seats = 2 if placed[0] is not placed[-1] and bool((network.sign < 0).any()) else 1
     kept, numerators = [], []
     decided = network.decides[network.source]
@@ -111,8 +109,7 @@ def induce(network: Network, policies: Policy | Sequence[Policy]) -> Chain:
             numerators.append(_joined(decided[edges], mine[edges], network.numerator[edges]))
     if len({array.dtype for array in numerators}) > 1:
         numerators = [array.astype(object) for array in numerators]
-    chain = _side_by_side(network, kept, np.concatenate(numerators), seats)
-    return Chain(network, chain, placed, seats)
+    return Chain(network, _side_by_side(network, kept, np.concatenate(numerators), seats), placed, seats)
 
 
 def _decisions(network: Network, policies: Sequence[Policy], stage: int) -> Weights:

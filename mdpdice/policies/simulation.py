@@ -232,8 +232,7 @@ def simulate_by_rules(
 
 
 def _plays(plays: object) -> int:
-    number = whole_number(plays)
-    if number is None or number < 1:
+    if (number := whole_number(plays)) is None or number < 1:
         raise GameError(f"the number of plays is a whole number of at least 1, not {plays!r}", value=plays)
     return number
 

@@ -124,8 +124,7 @@ def examine(
     _check_reachability(ledger, game, network, reaches)
     asked = isinstance(objective, Horizon) or (isinstance(objective, Discounted) and objective.discount < 1)
     lasting = endless or asked or horizon is not None or network.discount < 1
-    trap = _trap(network)
-    if trap is not None and not lasting:
+    if (trap := _trap(network)) is not None and not lasting:
         how = "give it an end, give the game a discount or a horizon, or pass endless=True if this is meant"
         ledger.fail("termination", f"no play that gets there can end; {how}", state=network.describe(trap))
     _check_texts(ledger, game, network, some)
@@ -239,8 +238,7 @@ def _check_reachability(ledger: Ledger, game: Game[Any, Any], network: Network, 
     for state in reaches:
         with ledger.failing("reachability", "a play cannot reach it: ", state=state):
             network.value_node_of(state)
-    least = game.least_states()
-    if least is not None and least > network.n_states:
+    if (least := game.least_states()) is not None and least > network.n_states:
         msg = f"least_states() is {least!r}, and only {network.n_states:,} states can be reached"
         ledger.fail("reachability", msg, value=least, limit=network.n_states)
     note = f"states, {len(reaches)} of them asked for" if reaches else "states"

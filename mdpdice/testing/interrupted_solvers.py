@@ -61,16 +61,14 @@ def check_stops(ledger: Ledger, solver: Solver, patience: float) -> None:
     looks = _Looks()
     began = time.monotonic()
     solver.solve(LONGEST.problem().canonical, Run(cancel=looks))
-    moments = [began, *looks.times, time.monotonic()]
-    gap = max(later - earlier for earlier, later in itertools.pairwise(moments))
+    gap = max(later - earlier for earlier, later in itertools.pairwise([began, *looks.times, time.monotonic()]))
     if not looks.times:
         ledger.fail("cancel", f"it never looked whether the solve was cancelled; {_REMEDY}")
     if gap > patience:
         ledger.fail("cancel", f"cancelled, it went on for {gap:.1f} seconds; {_REMEDY}", value=gap, limit=patience)
     # Cancelled before it starts, and at the last of its looks.
     for last in sorted({1, len(looks.times)}):
-        words = f"cancelled at look {last} of {len(looks.times)}"
-        _expect(ledger, "cancel", solver, Run(cancel=_Looks(last)), words)
+        _expect(ledger, "cancel", solver, Run(cancel=_Looks(last)), f"cancelled at look {last} of {len(looks.times)}")
     ledger.passed("cancel", len(looks.times), "looks")
     _expect(ledger, "deadline", solver, out_of_time(), "out of time before it started")
     ledger.passed("deadline", 1)

@@ -88,8 +88,7 @@ def _check_protocol(ledger: Ledger, solver: Any) -> Solver:
         ledger.fail("protocol", error.message, cause=error)
     except Exception as error:  # noqa: BLE001 - the code of a plug-in
         ledger.fail("protocol", f"it cannot be made without parameters, {error}; give each a default", cause=error)
-    missing = [part for part in ("name", "features", "available", "solve") if not hasattr(backend, part)]
-    if missing:
+    if missing := [part for part in ("name", "features", "available", "solve") if not hasattr(backend, part)]:
         ledger.fail("protocol", f"it lacks {', '.join(missing)}; see mdpdice.Solver")
     if not isinstance(backend.name, str) or not backend.name:
         ledger.fail("protocol", f"its name is {backend.name!r}; it is what reports call it, a string")
@@ -135,8 +134,7 @@ class _Battery:
             values += self._judge(model, problem, answer)
         for model, answer in reversed(answers):
             ledger.model = model.name
-            again = self._ask(model, model.problem())
-            if not same_answer(again, answer):
+            if not same_answer(self._ask(model, model.problem()), answer):
                 how = "let it depend on the problem and its parameters alone; the seed of random numbers is one"
                 ledger.fail("determinism", f"asked again, after other problems, it gives another answer; {how}")
         ledger.model = None
@@ -175,8 +173,7 @@ class _Battery:
 
     def _network(self, problem: Problem) -> Network:
         """Return what the solver gets: the stages side by side, if it knows no horizons."""
-        canonical = problem.canonical
-        if canonical.horizon is None or Feature.HORIZON in self.solver.features:
+        if (canonical := problem.canonical).horizon is None or Feature.HORIZON in self.solver.features:
             return canonical
         stages = unroll(canonical)
         return canonical if stages is None else stages.network
@@ -231,8 +228,7 @@ class _Battery:
 
     def _compare_policy(self, model: Model, known: Any, solution: Solution) -> None:
         policy = Policy.from_solution(solution)
-        found = evaluate(solution.network, policy)
-        if not found.proved:
+        if not (found := evaluate(solution.network, policy)).proved:
             found = evaluate(solution.network, policy, exact=True)
         for state, at, left, truth in known:
             room = self.epsilon * max(1, abs(truth))

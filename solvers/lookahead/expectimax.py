@@ -102,8 +102,7 @@ class Expectimax:
 
     def _known(self, state: Hashable, depth: int, which: int) -> _Known:
         """Return what is known of a value without a visit."""
-        settled = self._settled.get(state)
-        if settled is not None and settled[0] <= depth:
+        if (settled := self._settled.get(state)) is not None and settled[0] <= depth:
             return settled[1]
         if (found := self._bounds.get((state, depth, which))) is not None:
             return found
@@ -127,8 +126,7 @@ class Expectimax:
         """Keep a value that rests on no estimate, for this depth and all larger ones."""
         if len(self._settled) >= self.limit:
             self._settled.clear()
-        settled = self._settled.get(state)
-        if settled is None or depth < settled[0]:
+        if (settled := self._settled.get(state)) is None or depth < settled[0]:
             self._settled[state] = settled = depth, _Known(value, value, firm=True)
         return settled[1]
 
@@ -143,8 +141,7 @@ class Expectimax:
         if kind == CHANCE:
             value, firm = yield from self._chance(state, position, depth, which, alpha, beta)
         elif kind == MIN:
-            inner = _TOGGLED[which]
-            value, firm = yield from self._decision(state, position, depth, inner, -beta, -alpha, probe)
+            value, firm = yield from self._decision(state, position, depth, _TOGGLED[which], -beta, -alpha, probe)
             value = -value
         else:
             value, firm = yield from self._decision(state, position, depth, which, alpha, beta, probe)

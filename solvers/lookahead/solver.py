@@ -169,8 +169,7 @@ class _Rounds:
 
     def _searched(self, answer: _Answer, depth: int, bounds: tuple[_Values, _Values] | None) -> Searched:
         """Return the game up to the first decisions, whose options are ends worth what was found."""
-        values = {state: [value for value, _ in row] for state, row in answer.items()}
-        network = explore(_first(self.game, values))
+        network = explore(_first(self.game, {state: [value for value, _ in row] for state, row in answer.items()}))
         low, high = self.search.ranges[LOW].low, self.search.ranges[HIGH].high
         if bounds is None:
             bounds = dict.fromkeys(answer, low), dict.fromkeys(answer, high)
@@ -188,8 +187,7 @@ class _Rounds:
         seen = f"{depth} decision{'s' * (depth != 1)} ahead"
         reason = f"searched {seen}, where all plays had ended" if complete else f"an estimate from {seen}"
         details = {"depth": depth, "complete": complete, "positions": self.positions.asked}
-        candidate = Candidate(value, _policy(network), self.search.visits, details)
-        return Searched(network, candidate, lower, upper, reason)
+        return Searched(network, Candidate(value, _policy(network), self.search.visits, details), lower, upper, reason)
 
 
 def _first(game: Game[Any, Any], found: dict[Hashable, list[float]]) -> Game[Any, Any]:
@@ -202,8 +200,7 @@ def _first(game: Game[Any, Any], found: dict[Hashable, list[float]]) -> Game[Any
         node = game.node(state)
         if not isinstance(node, Decide):
             return node
-        pairs = zip(node.actions, node.options, strict=True)
-        there = [action for action, option in pairs if isinstance(option, Edge)]
+        there = [action for action, option in zip(node.actions, node.options, strict=True) if isinstance(option, Edge)]
         values = found.get(state, [0.0] * len(there))
         return decide([(a, end(value)) for a, value in zip(there, values, strict=True)], player=node.player)
 

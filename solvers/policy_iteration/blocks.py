@@ -128,11 +128,10 @@ class _Solve:
         block = write_block(problem, self.operator, self.value, self.local, nodes)
         chosen = np.where(problem.decides[block.nodes], self.policy[block.nodes] - problem.indptr[block.nodes], 0)
         copies = len(block.kind) // len(block.nodes)
-        side = np.repeat([1.0, -1.0][:copies], len(block.nodes))
         search = _Search(
             self,
             block,
-            value=side * np.tile(self.value[block.nodes], copies),
+            value=np.repeat([1.0, -1.0][:copies], len(block.nodes)) * np.tile(self.value[block.nodes], copies),
             policy=block.start[:-1] + np.tile(chosen, copies),
             endless=bool(self.endless[nodes].any()),
             idle=bool(self.idle[nodes].any()),
@@ -169,8 +168,7 @@ def _runs(cyclic: Bools, ptr: Ints) -> Iterator[tuple[int, int, bool]]:
     rounds = np.flatnonzero(cyclic).tolist()
     first = at = 0
     while at < len(rounds):
-        start = rounds[at]
-        if start > first:
+        if (start := rounds[at]) > first:
             yield first, start, False
         at += 1
         while at < len(rounds) and ptr[rounds[at] + 1] - ptr[start] <= MERGE_UP_TO_NODES:
@@ -296,8 +294,7 @@ class _Search:
         top = np.flatnonzero(worth == best[self.owner])
         row = np.empty(len(best), dtype=np.int64)
         row[self.owner[top[::-1]]] = top[::-1]
-        noise = np.maximum(self.size(row[wish]), self.size(self.policy[wish]))
-        wish = wish[gap[wish] > BETTER * noise]
+        wish = wish[gap[wish] > BETTER * np.maximum(self.size(row[wish]), self.size(self.policy[wish]))]
         before = self.policy[wish]
         self.policy[wish] = row[wish]
         if self.endless and len(wish):

@@ -53,8 +53,7 @@ class _Search:
 
     def __init__(self, problem: Network, run: Run) -> None:
         self.problem, self.run = problem, run
-        edges = unsigned(problem.indptr), unsigned(problem.dst), problem.weight, problem.reward
-        self.rows = (problem.kind, *edges)
+        self.rows = problem.kind, unsigned(problem.indptr), unsigned(problem.dst), problem.weight, problem.reward
         decisions = np.flatnonzero(problem.decides)
         self.decisions = unsigned(decisions)
         self.value = np.where(problem.kind == Kind.END, problem.payoff, 0.0)
@@ -84,8 +83,7 @@ class _Search:
                 msg, partial = f"{done}; raise it, or use solver='exact'", self.proposed()
                 raise NotConvergedError(msg, iterations=self.iterations, width=np.inf, partial=partial)
             self.gather()
-            found = self.evaluate(self.gain, x, rough=ROUGH if switched else 0.0)
-            if found is None:
+            if (found := self.evaluate(self.gain, x, rough=ROUGH if switched else 0.0)) is None:
                 return None
             x, exact = found
             self.value[decides] = x
@@ -146,8 +144,7 @@ class _Search:
         problem = self.problem
         w = np.where(problem.kind == Kind.END, 0.0, 1.0)
         base = 1.0 + (problem.kind[problem.dst[self.policy[problem.decides]]] == Kind.CHANCE)
-        found = self.evaluate(base, base * self.scale, target=0.2)
-        if found is None:
+        if (found := self.evaluate(base, base * self.scale, target=0.2)) is None:
             return {}
         w[problem.decides] = found[0]
         kernels.mean_lengths(*self.rows[:4], w)

@@ -118,8 +118,7 @@ def _inline(kind: NDArray[np.uint8], edges: _Edges) -> tuple[Bools, Ints]:
     source, target = edges.source[among], edges.target[among]
     waits, levels = inline.copy(), []
     for _ in range(NESTING):
-        ready = waits & (np.bincount(source[waits[target]], minlength=n) == 0)
-        if not ready.any():
+        if not (ready := waits & (np.bincount(source[waits[target]], minlength=n) == 0)).any():
             break
         levels.append(np.flatnonzero(ready))
         waits &= ~ready
