@@ -274,7 +274,7 @@ UNIT = np.array([0] + [pack(counts_of([symbol])) for symbol in range(1, JOKER + 
 
 
 def score_table(rules: Rules, jokers: int) -> Ints:
-    """Return the points of every packed count vector with at most so many jokers, 0 for what is not legal."""
+    """Return the points of every packed count vector with at most `jokers` jokers, 0 for what is not legal."""
     table = np.zeros(1 << 3 * JOKER, dtype=np.int32)
     scores = rules.scores(jokers)
     table[list(scores)] = list(scores.values())

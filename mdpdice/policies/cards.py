@@ -47,7 +47,7 @@ def decision_table(
 ) -> Table:
     """Every decision, what is done there and its value, with `fields` a column for each field and counter too.
 
-    With a horizon: what is done when all of it is left.  With `first` only so many rows are there, and the lines for
+    With a horizon: what is done when all of it is left.  With `first` there are that many rows, and the lines for
     people say how many more there are.
     """
     found = list(_decided(solution, where, fields=fields))
