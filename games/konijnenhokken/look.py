@@ -53,7 +53,7 @@ class _Field(Look[Any], abc.ABC):
 
     def table(self, state: Any, seen: Rolled | None = None) -> list[Part]:
         parts = [Score("banked", value=self.banked(state), risk=True), *_run(*state[:3])]
-        return parts if self.offer(state) is None else [*parts, _dice(self.roll(state, seen))]
+        return parts if self.offer(state) is None else [*parts, Dice("roll", faces=self.roll(state, seen))]
 
     def act(self, state: Any, action: Any, seen: Rolled | None = None) -> Act:
         if action == "stop":
@@ -66,11 +66,6 @@ class _Field(Look[Any], abc.ABC):
     def heard(self, state: Any, outcome: Any, seen: Rolled | None, *, lost: bool) -> Text:
         shown = "" if seen is None else str(seen)
         return f"{shown}: no rabbit, the turn is lost" if outcome is None else shown
-
-
-@functools.cache
-def _dice(roll: tuple[int, ...]) -> Dice:
-    return Dice("roll", faces=roll)
 
 
 @functools.cache
