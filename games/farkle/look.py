@@ -191,7 +191,8 @@ class FarkleLook(_Table, of=KcdFarkle):
             row[-1] = max(row[-1], at.counters["points"] + self.turn.rules.grid)
         columns = "roll", "set_aside", "points", "roll_next", "bank_all_from"
         title = "what to keep: every die that scores, but less of these rolls (-: no score) until so much is at risk"
-        return Table("keep", title, columns, sorted(rows.values(), key=lambda row: (-len(row[0]), row[0])))
+        ordered = sorted(rows.values(), key=lambda row: (-len(row[0]), row[0]))
+        return Table("keep", title, columns, ordered)
 
     def goals(self) -> list[Goal]:
         return [Goal(f"{points:,} points or more", least=points) for points in (500, 1000, 2000)]

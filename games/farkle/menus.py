@@ -162,7 +162,7 @@ class MenuBook:
     def menu(self, roll: Symbols) -> Menu:
         """Return what one roll offers, told by what the dice of every kind show."""
         symbols = np.array([list(itertools.chain.from_iterable(roll))], dtype=np.int64)
-        (menu,) = self._offers(symbols, tuple(map(len, roll))).menus(np.zeros(1, dtype=np.int64))
+        (menu,) = _menus(*self._offers(symbols, tuple(map(len, roll))), np.zeros(1, dtype=np.int64))
         return menu
 
     def example(self, menu: Menu) -> Symbols:
@@ -186,8 +186,8 @@ class MenuBook:
             np.array(throw.outcomes, dtype=np.int64).reshape(len(throw.outcomes), number)[at]
             for throw, number, at in zip(thrown, counts, chosen, strict=True)
         ]
-        offers = self._offers(np.hstack(shown), counts)
-        first, group = _alike(offers.keys)
+        keys, owners = self._offers(np.hstack(shown), counts)
+        first, group = _alike(keys)
         # Python's integers where the weights of all rolls together may not fit 64 bits.
         exact: Any = np.int64 if math.prod(throw.total for throw in thrown) < 1 << 63 else object
         weights: Any = 1
@@ -195,7 +195,7 @@ class MenuBook:
             weights = weights * np.array(throw.weights, dtype=exact)[at]
         sums = np.zeros(len(first), dtype=exact)
         np.add.at(sums, group, weights)
-        menus = offers.menus(first)
+        menus = _menus(keys, owners, first)
         examples = [
             tuple(throw.outcomes[one] for throw, one in zip(thrown, roll, strict=True))
             for roll in chosen[:, first].T.tolist()
@@ -217,8 +217,12 @@ class MenuBook:
 
         return Throw(tuple(zip(self.shown_dice, counts, strict=True)), menu)
 
-    def _offers(self, symbols: npt.NDArray[np.int64], counts: tuple[int, ...]) -> _Offers:
-        """Find what rolls offer, one row of numbers per roll (step 2 and 3 of the module's text)."""
+    def _offers(self, symbols: npt.NDArray[np.int64], counts: tuple[int, ...]) -> tuple[Ints, list[DiceLeft]]:
+        """Find what rolls of the same dice offer (step 2 and 3 of the module's text).
+
+        A row of numbers for each holds its best points, then the points of selections, 0 where there is none; for
+        every column of these there are the dice to roll next.
+        """
         dice = sum(counts)
         points = self._points[subset_sums(UNIT[symbols])]
         best = points.max(axis=1)
@@ -240,7 +244,7 @@ class MenuBook:
         for after, subsets in sorted(columns.items(), key=lambda column: str(column[0])):
             keys.append(_distinct(points[:, subsets]))
             owners += [after] * len(subsets)
-        return _Offers(np.ascontiguousarray(np.hstack(keys)), owners)
+        return np.ascontiguousarray(np.hstack(keys)), owners
 
     @functools.cached_property
     def _points(self) -> Ints:
@@ -248,25 +252,18 @@ class MenuBook:
         return score_table(self.rules, jokers)
 
 
-@attrs.frozen(eq=False)
-class _Offers:
-    """What some rolls of the same dice offer."""
-
-    keys: Ints  # best points, then points of selections, 0 where there is none: shape (rolls, 1 + selections)
-    owners: list[DiceLeft]  # the dice to roll next, for every column of `keys` but the first
-
-    def menus(self, rolls: npt.NDArray[np.int64]) -> list[Menu]:
-        """Menus of some of the rolls."""
-        points = self.keys[rolls, 1:]
-        row, column = np.nonzero(points)
-        worth = points[row, column]
-        # Best points first; of equal ones the order of the columns.
-        order = np.lexsort((-worth, row))
-        ends = np.searchsorted(row, np.arange(len(rolls)), side="right").tolist()
-        made = functools.cache(lambda points, column: Keep(points, self.owners[column]))
-        keeps = list(map(made, worth[order].tolist(), column[order].tolist()))
-        parts = zip(self.keys[rolls, 0].tolist(), itertools.pairwise([0, *ends]), strict=True)
-        return [_interned(best, tuple(keeps[start:end])) for best, (start, end) in parts]
+def _menus(keys: Ints, owners: list[DiceLeft], rolls: npt.NDArray[np.int64]) -> list[Menu]:
+    """Menus of some of the rolls that `MenuBook._offers` is about."""
+    points = keys[rolls, 1:]
+    row, column = np.nonzero(points)
+    worth = points[row, column]
+    # Best points first; of equal ones the order of the columns.
+    order = np.lexsort((-worth, row))
+    ends = np.searchsorted(row, np.arange(len(rolls)), side="right").tolist()
+    made = functools.cache(lambda points, column: Keep(points, owners[column]))
+    keeps = list(map(made, worth[order].tolist(), column[order].tolist()))
+    parts = zip(keys[rolls, 0].tolist(), itertools.pairwise([0, *ends]), strict=True)
+    return [_interned(best, tuple(keeps[start:end])) for best, (start, end) in parts]
 
 
 UNIT = np.array([0] + [pack(counts_of([symbol])) for symbol in range(1, JOKER + 1)], dtype=np.int32)

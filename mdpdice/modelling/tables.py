@@ -17,6 +17,14 @@ import attrs
 from mdpdice.errors import GameError
 
 
+def _texts(texts: Iterable[str]) -> tuple[str, ...]:
+    return tuple(texts)
+
+
+def _numbers(numbers: Iterable[int]) -> tuple[int, ...]:
+    return tuple(numbers)
+
+
 def _rows(rows: Iterable[Iterable[Any]]) -> tuple[tuple[Any, ...], ...]:
     return tuple(tuple(row) for row in rows)
 
@@ -54,9 +62,9 @@ class Table:
 
     name: str
     title: str
-    columns: tuple[str, ...] = attrs.field(converter=tuple)
+    columns: tuple[str, ...] = attrs.field(converter=_texts)
     rows: tuple[tuple[Any, ...], ...] = attrs.field(converter=_rows)
-    lines: tuple[str, ...] = attrs.field(default=(), converter=tuple)
+    lines: tuple[str, ...] = attrs.field(default=(), converter=_texts)
 
     def __attrs_post_init__(self) -> None:
         for row in self.rows:
@@ -119,7 +127,7 @@ class Thresholds:
 
     rule: str
     policy: str
-    vector: tuple[int, ...] = attrs.field(converter=tuple)
+    vector: tuple[int, ...] = attrs.field(converter=_numbers)
     value: float
     tried: int = 0
     bound: float | None = None

@@ -77,7 +77,8 @@ def with_counter(lattice: Lattice, paid: dict[int, Expr], last: int) -> Lattice:
     update = lattice.update.copy()
     paying = np.flatnonzero(lattice.reward >= 0).tolist()
     for edge in paying:
-        if (key := int(update[edge]), int(lattice.reward[edge])) not in known:
+        key = int(update[edge]), int(lattice.reward[edge])
+        if key not in known:
             known[key] = len(updates)
             updates.append((*(updates[key[0]] if key[0] >= 0 else ()), collected.add(paid[key[1]])))
         update[edge] = known[key]
