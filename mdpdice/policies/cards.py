@@ -121,10 +121,10 @@ def _decided(
     found, wanted = solution.decisions(where if solution.lattice is not None else None), dict(where or {})
     seen = False
     for state, action, value in zip(found.states, found.actions, found.values.tolist(), strict=True):
-        known = fields_of(state) if fields or wanted else {}
-        if wanted.items() <= known.items():
+        own = fields_of(state) if fields or wanted else {}
+        if wanted.items() <= own.items():
             seen = True
-            yield state, action, value, known
+            yield state, action, value, own
     if wanted and not seen:
         known = ", ".join(dict.fromkeys(name for state in found.states for name in fields_of(state)))
         raise GameError(f"no decision has{_fixed(where)[1:]}; the fields of states are {known}", value=wanted)

@@ -10,9 +10,10 @@ from __future__ import annotations
 import numpy as np
 
 from mdpdice.compilation import Floats, Ints, Number, nested, njit
-from mdpdice.numerics.kernels.lattice import CHANCE, END, TERM, WIDTH, Columns, Rows, block
+from mdpdice.numerics.kernels.lattice import CHANCE, END, TERM, Columns, Rows, block
 
-__all__ = ["WIDTH", "add", "limits", "moves", "trim"]
+WIDTH = 128
+"""Points of a block: more than in a sweep, since these loops do less for each of them."""
 
 
 @nested
