@@ -481,7 +481,7 @@ def _pairs(pairs: list[tuple[A, Option[S] | None]]) -> tuple[list[A], list[Optio
         if len(found := dict(pairs)) == len(pairs):
             return list(found), list(found.values())
     except (TypeError, ValueError):
-        pass  # what is wrong is told below
+        pass  # the error that this means is made below
     try:
         actions = [action for action, _ in pairs]
         chosen = [option for _, option in pairs]
