@@ -18,6 +18,7 @@ over the values of the counters (`mdpdice.lattices.lattice`, `mdpdice.exploratio
 
 from __future__ import annotations
 
+import contextlib
 import math
 import time
 from collections import defaultdict
@@ -40,7 +41,7 @@ from mdpdice.lattices.lattice import Lattice
 from mdpdice.modelling.asking import ask, ask_game, placed
 from mdpdice.modelling.checks import hashing_error, not_a_node_error, not_an_edge_error
 from mdpdice.modelling.counters import axes
-from mdpdice.modelling.equality import collision_error, same_kind, same_kinds
+from mdpdice.modelling.equality import same_kinds
 from mdpdice.modelling.game import Chance, ClassicMDP, Decide, End, Game, Go, PassTo, Unavailable, Uncertain
 from mdpdice.modelling.number import count, finite_number
 from mdpdice.modelling.sense import sense_of
@@ -145,7 +146,7 @@ class _FlatTraversal(Traversal[Network]):
         __tracebackhide__ = True
         for kind, run in groupby(nodes, type):
             rows = [*run]
-            if kind is not Decide or self.canonical is not None or not self._write_plain(rows):
+            if kind is not Decide or not self._write_plain(rows):
                 super().write_all(rows)
 
     def _write_plain(self, rows: list[Any]) -> bool:
@@ -158,10 +159,9 @@ class _FlatTraversal(Traversal[Network]):
             given = [one.state for one in options if type(one) is Go and one.reward == 0 and not one.updates]
             payoffs = [one.payoff for one in options if type(one) is End]
             players = [PLAYER_KIND[row.player] for row in rows]
-            if len(given) + len(payoffs) < len(options):
-                return False
-            found = [*map(self.index.__getitem__, given)]
-            if len(found) < len(given) or not same_kinds([*map(self.states.__getitem__, found)], given):
+            # Out of order nothing gets a number.
+            found = self._numbers(given) if len(given) + len(payoffs) == len(options) else []
+            if len(found) + len(payoffs) < len(options):
                 return False
             state, end = iter(found), map(self._end, payoffs)
             keys = [next(state) if type(one) is Go else next(end) for one in options]
@@ -173,6 +173,15 @@ class _FlatTraversal(Traversal[Network]):
         self.keys.extend(keys)
         self.actions.extend(chain.from_iterable(map(_ACTIONS, rows)))
         return True
+
+    def _numbers(self, given: list[Any]) -> list[int]:
+        """Numbers of states, all at once; none if something is wrong, or there is symmetry."""
+        if self.canonical is None:
+            with contextlib.suppress(Exception):
+                found = [*map(self.index.__getitem__, given)]
+                if len(found) == len(given) and same_kinds([*map(self.states.__getitem__, found)], given):
+                    return found
+        return []
 
     def write_node(self, node: Any) -> None:
         """Write the row of a node, or of what `_inside` was given."""
@@ -251,20 +260,13 @@ class _FlatTraversal(Traversal[Network]):
             return self._general_lottery(node)
         row: dict[int, int] = {}
         paid: dict[int, Any] = {}
-        get, number = row.get, self.index.__getitem__
-        as_it_is, states = self.canonical is None, self.states
+        get, target = row.get, self._target
         for weight, edge in zip(node.dist.weights, node.edges, strict=True):
             kind = type(edge)
             if kind is Go:
                 if edge.updates:  # type: ignore[attr-defined]
                     return self._general_lottery(node)
-                state = edge.state  # type: ignore[attr-defined]
-                if as_it_is:
-                    key = number(state)
-                    if (known := states[key]) is not state and not same_kind(known, state):
-                        raise collision_error(known, state)
-                else:
-                    key = self._target(state)
+                key = target(edge.state)  # type: ignore[attr-defined]
             elif kind is End:
                 key = self._end(edge.payoff)  # type: ignore[attr-defined]
             elif kind is PassTo:
@@ -327,9 +329,10 @@ class _BatchTraversal(_FlatTraversal):
                 if ask_game(self.game.terminal, state):
                     self.payoffs[len(self.state_row)] = 0
                 else:
-                    for action in ask_game(self.game.ordered_actions, state):
-                        asked[action].append((state, len(self.actions)))
-                        self.actions.append(action)
+                    actions = [*ask_game(self.game.ordered_actions, state)]
+                    for choice, action in enumerate(actions, len(self.actions)):
+                        asked[action].append((state, choice))
+                    self.actions += actions
                 self.state_row.append(len(self.actions))
             for action, asking in asked.items():
                 self._ask(action, *zip(*asking, strict=True))
@@ -351,9 +354,9 @@ class _BatchTraversal(_FlatTraversal):
             msg = f"transitions() gave not next states, probabilities, rewards, each {len(states)} times k ({error})"
             raise GameError(msg, state=states[0], action=action, value=found) from error
         branches = np.flatnonzero(chance)
-        known = len(self.keys)
+        known, given = len(self.keys), names[branches].tolist()
         try:
-            self.keys.extend(map(self._target, names[branches].tolist()))
+            self.keys.extend(self._numbers(given) or map(self._target, given))
         except Exception as error:  # noqa: BLE001 - it goes on, with its place
             at = branches[len(self.keys) - known]  # those before it are numbered
             raise (bad := placed(error, states[at // shape[1]], action, hashing_error, names[at])) from bad.__cause__
