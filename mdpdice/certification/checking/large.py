@@ -76,7 +76,7 @@ def verify_blocks(problem: Network, blocks: Iterable[tuple[Ints, Floats]], witne
             ahead = some[0] if before is None else before
             claims = *network, choices[k : k + at_once], some, ahead, rank, endless and first, staged and first
             if len(some) * problem.n_edges < TWO_THREADS_FROM_EDGES:
-                found = kernels.holds(*claims, 0, n)
+                found = kernels.holds(0, n, *claims)
             else:
                 cuts = [n * piece // 8 for piece in range(9)]
                 with ThreadPoolExecutor(2) as pool:

@@ -31,8 +31,8 @@ def tiny(whole):
 
 @njit
 def holds(
-    kind, indptr, dst, weight, reward, sign, step, discount, payoff, room, policies, rows, before, rank, ranked,
-    cut, begin, end,
+    begin, end, kind, indptr, dst, weight, reward, sign, step, discount, payoff, room, policies, rows, before,
+    rank, ranked, cut,
 ):  # fmt: skip
     """Whether ``-here[:N] <= V_s <= V* <= here[N:]`` was shown of all `rows`: 0, `BOUNDS`, or `ENDLESS` for the ranks.
 
@@ -129,7 +129,7 @@ def holds_far(begin, end, claims):
         last = min(first + AHEAD, end)
         if not finite(rows[0], dst, indptr[first], indptr[last], np.uint64(len(indptr) - 1)):
             return BOUNDS
-        found = holds(*claims, first, last)
+        found = holds(first, last, *claims)
         if found != 0:
             return found
     return 0
