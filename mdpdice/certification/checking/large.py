@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
-from itertools import pairwise
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ from mdpdice.networks.network import Floats, Ints, Network
 AT_ONCE = 1 << 20
 """Bounds that are looked at together."""
 TWO_THREADS_FROM_EDGES = 2_000_000
-"""Edges, of the stages that are looked at together, from which two threads share the nodes."""
+"""Edges, of the stages looked at together, from which two threads share the nodes and read bounds ahead."""
 
 
 def verify_large(problem: Network, policy: Ints, bounds: Floats, witness: Witness) -> str:
@@ -76,12 +76,11 @@ def verify_blocks(problem: Network, blocks: Iterable[tuple[Ints, Floats]], witne
             ahead = some[0] if before is None else before
             claims = *network, choices[k : k + at_once], some, ahead, rank, endless and first, staged and first
             if len(some) * problem.n_edges < TWO_THREADS_FROM_EDGES:
-                found = kernels.holds(*claims, 0, n)
+                found = kernels.holds(0, n, *claims)
             else:
-                pieces = [n * piece // 8 for piece in range(9)]
+                cuts = [n * piece // 8 for piece in range(9)]
                 with ThreadPoolExecutor(2) as pool:
-                    every = [pool.submit(kernels.holds, *claims, *piece) for piece in pairwise(pieces)]
-                found = next((one.result() for one in every if one.result()), 0)
+                    found = next(filter(None, pool.map(kernels.holds_far, cuts[:-1], cuts[1:], repeat(claims))), 0)
             if found == kernels.BOUNDS:
                 return "the bounds do not contain what one move ahead is worth"
             if found == kernels.ENDLESS:

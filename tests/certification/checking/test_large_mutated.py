@@ -80,6 +80,7 @@ CASES: dict[str, tuple[tuple, bool]] = {
     "probabilities of 1 as if exact": (claim(LEAKY, [-1] * 3, [1, 1, 3], [2 - 6 * 2.0**-52, 1, 3]), False),
     "end above its payoff": (claim(CHOICE, [1, -1, -1], [3, 1, 3], [3, 0.5, 3], rank=[1, 0, 0] * 2), False),
     "end below its payoff": (claim(CHOICE, [1, -1, -1], [3, 2, 3], [3, 2, 3], rank=[1, 0, 0] * 2), False),
+    "last end above its payoff": (claim(TENTHS, [-1] * 11, [0, *[0.3] * 9, 0.05], [1, *[0.3] * 9, 0.05]), False),
     "third from above": (claim(THIRD, [0, -1], [0, 0], [1 / 3, 1 / 3], rank=[1, 0] * 2), False),
     "third from below": (claim(THIRD, [0, -1], [1 / 3, 1 / 3], [1, 1], rank=[1, 0] * 2), False),
     "reward on the way": (claim(PAID, [0, -1], [3.3 - 1e-9, 1.1], [3.3 + 1e-9, 1.1], rank=[1, 0] * 2), True),
@@ -236,7 +237,13 @@ BLOCKS: dict[str, tuple[str, str, int, str]] = {
 
 THREADS: dict[str, tuple[str, str, int, str]] = {
     "last piece left out": ("range(9)", "range(8)", 0, "third from above"),
-    "all pieces ignored": ("next((one.result() for one in every if one.result()), 0)", "0", 0, "policy worth less"),
+    "all pieces ignored": ("cuts[1:], repeat", "cuts[:-1], repeat", 0, "policy worth less"),
+}
+
+FAR: dict[str, tuple[str, str, int, str]] = {
+    "every other piece": ("range(begin, end, AHEAD)", "range(begin, end, 2 * AHEAD)", 0, "last end above its payoff"),
+    "end of pieces": ("last = min(first + AHEAD, end)", "last = first", 0, "last end above its payoff"),
+    "found and ignored": ("if found != 0:", "if False:", 0, "policy worth less"),
 }
 
 
@@ -271,3 +278,13 @@ def test_mutated_caller_fails_its_case_in_two_threads(name: str) -> None:
     mutant = mutated(checking_large, text, replacement, at)
     mutant.__dict__["TWO_THREADS_FROM_EDGES"] = 0
     assert says(case, mutant) is not CASES[case][1]
+
+
+@pytest.mark.parametrize("name", FAR)
+def test_mutated_kernel_fails_its_case_piece_by_piece(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    text, replacement, at, case = FAR[name]
+    monkeypatch.setattr(checking_large, "TWO_THREADS_FROM_EDGES", 0)
+    for module, right in ((plain(loops), True), (mutated(loops, text, replacement, at), False)):
+        module.__dict__["AHEAD"] = 1
+        monkeypatch.setattr(kernels, "large", module)
+        assert (says(case) is CASES[case][1]) is right

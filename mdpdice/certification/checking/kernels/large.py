@@ -20,7 +20,7 @@ END, MAX, CHANCE = int(Kind.END), int(Kind.MAX), int(Kind.CHANCE)
 
 BOUNDS, ENDLESS = 1, 2
 AHEAD = 64
-"""Nodes whose successors are read ahead, all together: to wait for one after the other takes twice as long or more."""
+"""Nodes whose successors are read together: to wait for one after the other takes twice as long or more."""
 
 
 @nested
@@ -29,21 +29,10 @@ def tiny(whole):
     return NORMAL * (whole + 1.0) if whole > 0.0 else 0.0
 
 
-@nested
-def finite(here, dst, first, last, other):
-    """Whether what some edges lead to has finite bounds, which are at hand from then on."""
-    nothing = 0.0
-    for e in range(first, last):
-        # 0 times infinity is NaN.
-        nothing += 0.0 * here[dst[e]]
-        nothing += 0.0 * here[other + dst[e]]
-    return nothing == 0.0
-
-
 @njit
 def holds(
-    kind, indptr, dst, weight, reward, sign, step, discount, payoff, room, policies, rows, before, rank, ranked,
-    cut, begin, end,
+    begin, end, kind, indptr, dst, weight, reward, sign, step, discount, payoff, room, policies, rows, before,
+    rank, ranked, cut,
 ):  # fmt: skip
     """Whether ``-here[:N] <= V_s <= V* <= here[N:]`` was shown of all `rows`: 0, `BOUNDS`, or `ENDLESS` for the ranks.
 
@@ -62,8 +51,6 @@ def holds(
             before, ranked, cut = rows[k - 1], False, False
         for i in range(begin, end):
             node = np.uint64(i)
-            if (i - begin) % AHEAD == 0 and not finite(here, dst, indptr[node], indptr[min(i + AHEAD, end)], other):
-                return BOUNDS
             first, last = indptr[node], indptr[node + one]
             decides = kind[node] != END and kind[node] != CHANCE
             if kind[node] == END or (cut and decides):
@@ -120,4 +107,29 @@ def holds(
                             return BOUNDS
                         if ranked and not (kind[dst[e]] == END or rank[to] < rank[here_at + node]):
                             return ENDLESS
+    return 0
+
+
+@nested
+def finite(here, dst, first, last, other):
+    """Whether what some edges lead to has finite bounds, which are at hand from then on."""
+    nothing = 0.0
+    for e in range(first, last):
+        # 0 times infinity is NaN.
+        nothing += 0.0 * here[dst[e]]
+        nothing += 0.0 * here[other + dst[e]]
+    return nothing == 0.0
+
+
+@njit
+def holds_far(begin, end, claims):
+    """Say what `holds` does, of many nodes, whose bounds come from far away: they are read ahead."""
+    indptr, dst, rows = claims[1], claims[2], claims[11]
+    for first in range(begin, end, AHEAD):
+        last = min(first + AHEAD, end)
+        if not finite(rows[0], dst, indptr[first], indptr[last], np.uint64(len(indptr) - 1)):
+            return BOUNDS
+        found = holds(first, last, *claims)
+        if found != 0:
+            return found
     return 0
