@@ -47,8 +47,8 @@ def decision_table(
 ) -> Table:
     """Every decision, what is done there and its value, with `fields` a column for each field and counter too.
 
-    With a horizon: what is done when all of it is left.  With `first` there are that many rows, and the lines for
-    people say how many more there are.
+    With a horizon: what is done when all of it is left.  At most `first` rows are there, and the lines for people say
+    how many more there would be.
     """
     found = list(_decided(solution, where, fields=fields))
     left = 0 if first is None else len(found) - first
