@@ -12,7 +12,8 @@ import attrs
 
 from mdpdice import At, Counter, Edge, Expr, Node, decide, end, go, solve, table, when
 from mdpdice.games.yahtzee import Throw, Yahtzee
-from mdpdice.games.yahtzee.game import UPPER, points
+from mdpdice.games.yahtzee.game import points
+from mdpdice.games.yahtzee.sheet import UPPER
 
 DICE = list(combinations_with_replacement(range(1, 7), 5))
 

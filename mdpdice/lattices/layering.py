@@ -68,15 +68,14 @@ class Ranks:
     @cached_property
     def layer(self) -> Any:
         """Layer of every point, uint16 if there are not too many; increases with the progress."""
-        return np.ascontiguousarray(np.broadcast_to(_short(self._rank), self.lattice.shape)).reshape(-1)
+        return np.ascontiguousarray(np.broadcast_to(self._rank, self.lattice.shape)).reshape(-1)
 
     @cached_property
     def inner(self) -> Any:
         """Order of the points within a layer."""
-        if not self.order:
-            return np.broadcast_to(np.uint16(0), self.lattice.size)
-        rank = _short(_ranked(self.lattice, self.order))
-        return np.ascontiguousarray(np.broadcast_to(rank, self.lattice.shape)).reshape(-1)
+        rank, lattice = _ranked(self.lattice, self.order), self.lattice
+        rank = rank if rank.size > 1 else rank.reshape(-1)
+        return np.broadcast_to(rank, lattice.shape if rank.ndim > 1 else lattice.size).reshape(-1)
 
     @property
     def combinations(self) -> int:
@@ -104,7 +103,7 @@ class Ranks:
     @cached_property
     def _listed(self) -> tuple[Ints, Ints, Ints]:
         """Points with the first values of all other counters, by layer; what other values add; starts of layers."""
-        lattice, rank = self.lattice, _short(self._rank)
+        lattice, rank = self.lattice, self._rank
         order = np.argsort(rank, axis=None, kind="stable")
         starts = np.searchsorted(rank.reshape(-1)[order], np.arange(self.count + 2))
         free = [length if one == 1 else 1 for length, one in zip(lattice.shape, rank.shape, strict=True)]
@@ -259,20 +258,14 @@ def _ranked(lattice: Lattice, exprs: tuple[Expr, ...]) -> Any:
         # Of all counters it would fill the whole grid.
         index = _compressed(_computed(expr, {name: values[name] for name in expr.names}))
         rank = _compressed(rank.astype(np.int64) * (int(index.max()) + 1) + index) if at else rank + index
-    return rank
-
-
-def _short(rank: Any) -> Any:
-    """Return ranks in two bytes each, if they fit."""
     return rank.astype(np.uint16 if int(rank.max()) < 1 << 16 else np.int32)
 
 
 def _points(lattice: Lattice, lengths: Sequence[int]) -> Ints:
     """Return the points where each counter has one of its first values, as many as `lengths` says."""
-    found = np.zeros(1, dtype=lattice.point_type)
-    for length, stride in zip(lengths, lattice.strides, strict=True):
-        found = (found[:, None] + stride * np.arange(length, dtype=lattice.point_type)).reshape(-1)
-    return found
+    axes = np.ogrid[tuple(map(slice, lengths))]
+    found = sum(stride * axis for stride, axis in zip(lattice.strides, axes, strict=True))
+    return np.reshape(found, -1).astype(lattice.point_type)
 
 
 def _compressed(numbers: Any) -> Any:

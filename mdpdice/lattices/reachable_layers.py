@@ -359,9 +359,7 @@ class _Spread:
             if self.team.size > 1 or not loops:
                 return Layer(number, live, None)
             self.counts[:] = before
-            for at in range(len(pieces)):
-                dropped = self.kept.pop((number, at), None)
-                self.spare += 0 if dropped is None else dropped.nbytes
+            self.kept.pop((number, 0), None)
         ready, self.ahead = self._ready(self._points(number)) if self.ahead is None else self.ahead.result(), None
         points, tables = ready
         if not self.ranks.strict and self.ranks.length(number + 1) <= AHEAD_UP_TO_POINTS:
