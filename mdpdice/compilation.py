@@ -123,19 +123,18 @@ class Loop:
     @functools.cached_property
     def part(self) -> Any:
         """The function of numba that compiled loops call."""
-        _numba()
-        options = {"no_cpython_wrapper": True, **self.options}
-        with contextlib.suppress(ImportError):  # another numba takes longer, to the same end
-            from mdpdice.compiled_parts import PartCompiler
-
-            options["pipeline_class"] = PartCompiler
         if self.within and not self.options:
             _tell()
-        return _make(self.function, **options)
+        return _make(self.function, "PartCompiler", no_cpython_wrapper=True, **self.options)
 
 
-def _make(function: Callable[..., Any], **options: Any) -> Any:
-    return _numba().njit(function, nogil=True, error_model="numpy", no_cfunc_wrapper=True, **options)
+def _make(function: Callable[..., Any], compiler: str = "WholeCompiler", **options: Any) -> Any:
+    numba = _numba()
+    with contextlib.suppress(ImportError):  # another numba takes longer, to the same end
+        from mdpdice import compiled_parts
+
+        options["pipeline_class"] = getattr(compiled_parts, compiler)
+    return numba.njit(function, nogil=True, error_model="numpy", no_cfunc_wrapper=True, **options)
 
 
 def _dispatcher(function: Callable[..., Any], name: str) -> Any:

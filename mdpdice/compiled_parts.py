@@ -6,6 +6,7 @@ four calls deep is optimised four times.  Parts have no machine code of their ow
 
 from __future__ import annotations
 
+import gc
 from typing import Any
 
 from numba.core.codegen import JITCodeLibrary
@@ -32,8 +33,22 @@ class Part(JITCodeLibrary):
         """Nothing compiled here needs anything."""
 
 
-class PartCompiler(Compiler):
-    """The compiler of numba, but for what becomes of the code."""
+class WholeCompiler(Compiler):
+    """The compiler of numba, without searches for garbage meanwhile: these took a sixth of the time."""
+
+    def compile_extra(self, function: Any) -> Any:
+        """Compile a function; only one thread at a time does."""
+        enabled = gc.isenabled()
+        gc.disable()
+        try:
+            return super().compile_extra(function)
+        finally:
+            if enabled:
+                gc.enable()
+
+
+class PartCompiler(WholeCompiler):
+    """The same, but for what becomes of the code."""
 
     def __init__(self, typing: Any, target: Any, library: Any, *rest: Any) -> None:
         super().__init__(typing, target, library or Part(target.codegen(), "part"), *rest)

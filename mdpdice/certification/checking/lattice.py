@@ -439,7 +439,8 @@ def _words(blocks: int, edges: int) -> _Words:
 
 
 def _residuals(arguments: tuple[Any, ...], *words: Any) -> tuple[float, float, float, float]:
-    found: Any = kernels.residuals(*arguments, *words)
+    given: Any = (*arguments, kernels.rooms_of_residuals(*arguments), *words)
+    found: Any = kernels.residuals(*given)
     result: tuple[float, float, float, float] = found
     return result
 
@@ -451,7 +452,7 @@ def _pass(
     points, blocks, *rest = arguments[-1]
     size = len(words[0])
     if size == len(blocks) - 1:
-        return _passes(*arguments, start, ahead, early, *words, w)
+        return _passes(arguments, start, ahead, early, *words, w)
     grown = longest = 0.0
     for begin in range(0, len(blocks) - 1, size):
         here = blocks[begin : begin + size + 1]
@@ -459,13 +460,14 @@ def _pass(
         noted, live, near = (array[: len(here) - 1] for array in words)
         noted[:] = False
         _residuals(some, noted, live, near)
-        found = _passes(*some, start, ahead, early, noted, live, near, w)
+        found = _passes(some, start, ahead, early, noted, live, near, w)
         grown, longest = max(grown, found[0]), max(longest, found[1])
     return grown, longest
 
 
-def _passes(*arguments: Any) -> tuple[float, float]:
-    result: tuple[float, float] = kernels.passes(*arguments)
+def _passes(arguments: tuple[Any, ...], *rest: Any) -> tuple[float, float]:
+    given: Any = (*arguments, kernels.rooms_of_passes(arguments[0], arguments[2]), *rest)
+    result: tuple[float, float] = kernels.passes(*given)
     return result
 
 

@@ -23,6 +23,8 @@ claim
     ``entries, total, values, layer, choices, following``.
 tables
     ``points, blocks, targets, guards, rewards``.
+rooms
+    Arrays to work with, from plain Python, where zeros of many types need no compiling.
 """
 
 from __future__ import annotations
@@ -34,7 +36,7 @@ from mdpdice.certification.checking.kernels.lattice_lanes import LANES
 from mdpdice.compilation import nested, njit
 from mdpdice.networks.network import Kind
 
-__all__ = ["LANES", "inner_reads", "passes", "residuals"]
+__all__ = ["LANES", "inner_reads", "passes", "residuals", "rooms_of_passes", "rooms_of_residuals"]
 
 ULP = 2.0**-52
 NORMAL = 2.0**-1022
@@ -45,9 +47,8 @@ END, MAX, MIN, CHANCE = int(Kind.END), int(Kind.MAX), int(Kind.MIN), int(Kind.CH
 # --- one block ----------------------------------------------------------------------------------
 
 
-@nested
-def _rooms(core, ports, reads, tables):
-    """Room for what is known about one block: see `_look` and `_block`."""
+def rooms_of_residuals(core, ports, reads, claim, tables):
+    """Room for what is known about one block, see `_look` and `_block`, and for what `residuals` adds up."""
     n, q, r = len(core[1]), len(ports[0]), len(reads[0])
     guards, rewards = len(tables[3]), len(tables[4])
     rows = np.zeros((n + q + 1, LANES)), np.zeros((r, LANES)), np.zeros((rewards, LANES))
@@ -60,7 +61,9 @@ def _rooms(core, ports, reads, tables):
         np.zeros(rewards, dtype=np.uint64),
         np.zeros(guards + 1, dtype=np.uint64),
     )
-    return rows, truth, words
+    sizes = np.zeros(r), np.zeros(rewards), np.zeros(r), np.zeros(rewards)
+    bounds = np.zeros(n + q), np.zeros(n + q), np.zeros((2, n + q)), np.zeros(LANES), np.zeros(n)
+    return (rows, truth, words), sizes, bounds, np.zeros(len(claim[0]), dtype=np.bool_)
 
 
 @nested
@@ -270,17 +273,15 @@ def _block(first, lanes, core, claim, tables, room, found, whole, defect):
 
 
 @nested
-def _defects(core):
+def _defects(core, defect):
     """By how much the weights of means miss 1, where they are the same everywhere."""
     _, kind, indptr, _, weight, _, _, _, _, _, simple = core
-    defect = np.zeros(len(kind))
     for i in range(len(kind)):
         if kind[i] == CHANCE and simple[i]:
             whole = 0.0
             for e in range(indptr[i], indptr[i + 1]):
                 whole += weight[e]
             defect[i] = abs(1.0 - whole)
-    return defect
 
 
 @nested
@@ -334,21 +335,17 @@ def _rounding(core, ports, claim, size_read, size_reward, defect, size, room, sl
 
 
 @njit
-def residuals(core, ports, reads, claim, tables, noted, live, near):
+def residuals(core, ports, reads, claim, tables, own, noted, live, near):
     """Largest residual, room for rounding, slack of choices; and 1 if the layer was read, else 0.
 
     For the blocks that read their layer this notes down what `passes` needs to know of them, where there is room for
     all of them.
     """
     entries, _, values = claim[:3]
-    points, blocks, _, _, rewards = tables
-    rooms = _rooms(core, ports, reads, tables)
+    points, blocks = tables[:2]
+    rooms, (size_read, size_reward, most_read, most_reward), (size, room, slack, whole, defect), used = own
     best, bad = rooms[0][0], rooms[2][0]
-    size_read, size_reward = np.zeros(len(reads[0])), np.zeros(len(rewards))
-    most_read, most_reward = np.zeros(len(reads[0])), np.zeros(len(rewards))
-    size, room, slack = np.zeros(len(bad)), np.zeros(len(bad)), np.zeros((2, len(bad)))
-    whole, defect = np.zeros(LANES), _defects(core)
-    used = np.zeros(len(entries), dtype=np.bool_)
+    _defects(core, defect)
     keep = len(live) == len(blocks) - 1
     off, itself = 0.0, 0.0
     for b in range(len(blocks) - 1):
@@ -437,22 +434,28 @@ def inner_reads(reads, layer, points, blocks, targets, place, ahead, early):
                 ahead[r, j - start] = p
 
 
+def rooms_of_passes(core, reads):
+    """Room for one block, nodes whose edges have nothing of their own, and what the nodes of both sides take."""
+    n, n_reads, arg, weight = len(core[1]), len(reads[0]), core[3], core[4]
+    words = np.zeros(n_reads, dtype=np.bool_), np.zeros((1, LANES), dtype=np.bool_), core[10].copy()
+    both = np.concatenate((arg, arg + n)), np.concatenate((weight, weight))
+    return np.zeros((2 * n, LANES)), np.zeros((2 * n_reads, LANES)), *words, *both
+
+
 @njit
-def passes(core, ports, reads, claim, tables, start, ahead, early, noted, live, near, w):
+def passes(core, ports, reads, claim, tables, room, start, ahead, early, noted, live, near, w):
     """Replace ``w`` of both sides by ``1 + P w``; by how much that exceeds it where it is read early, and its maximum.
 
     The points of the layer begin at `start` of the list.  `noted`, `live` and `near` are what `residuals` has noted
     down of these blocks: where nothing was, the layer is not read.
     """
-    order, kind, indptr, arg, weight, _, flip, _, _, _, simple = core
+    order, kind, indptr, arg, weight, _, flip = core[:7]
     entries, _, values = claim[:3]
     points, blocks = tables[:2]
     n, n_reads = len(kind), len(reads[0])
-    back, later = np.zeros((2 * n, LANES)), np.zeros((2 * n_reads, LANES))
-    empty, row_guard = np.zeros(n_reads, dtype=np.bool_), np.zeros((1, LANES), dtype=np.bool_)
+    back, later, empty, row_guard, inner, twice, weights = room
     grown, longest = 0.0, 0.0
-    # Nodes whose rows are made of others of the same side, as they are; and what that takes on either side.
-    inner, twice, weights = simple.copy(), np.concatenate((arg, arg + n)), np.concatenate((weight, weight))
+    # Nodes whose rows are made of others of the same side, as they are.
     for i in range(n):
         for e in range(indptr[i], indptr[i + 1]):
             inner[i] &= arg[e] < n
