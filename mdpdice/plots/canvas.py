@@ -18,6 +18,10 @@ from mdpdice.archives import replaced
 from mdpdice.errors import UnsupportedError
 from mdpdice.networks.network import Network
 
+# Not the classes below, whose methods are those of matplotlib.
+__all__ = ["BLANK", "INK", "LINES", "PALETTE", "SUFFIXES", "Frame", "drawn", "finish"]
+__all__ += ["new_axes", "picture_bytes", "save_picture", "unit_of", "whole_ticks", "words", "write_texts"]
+
 # Okabe and Ito, in an order in which neighbours also differ in lightness.
 PALETTE = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442")
 """Colours of categories and lines."""
