@@ -30,7 +30,7 @@ class YahtzeeChances(Yahtzee):
         for used in range(1 << len(self.sheet)):
             left = [box for at, box in enumerate(self.sheet) if not used >> at & 1 and box != "yahtzee"]
             each = {box: max(points(box, dice) for dice in DICE) for box in left}
-            further = 100 * len(left)
+            further = 100 * len(left) * (self.bonus == "verhoeff")
             it = 0 if used >> self.sheet.index("yahtzee") & 1 else 50 + further
             rows.append((sum(each.values()), sum(each[box] for box in left if box in UPPER), it, further))
         return list(zip(*rows, strict=True))

@@ -17,20 +17,21 @@ SHEET = ("sixes", "small straight", "yahtzee")
 GOALS = (1, 6, 30, 36, 50, 51, 60, 99, 110, 180, 260, 310)
 
 
-def chances(sheet: tuple[str, ...], joker: str):
+def chances(sheet: tuple[str, ...], **rules: str):
     base = example("yahtzee_chances")["YahtzeeChances"]
-    game = type("Small", (base,), {"sheet": sheet})(joker=joker)
+    game = type("Small", (base,), {"sheet": sheet})(**rules)
     solution = solve(compile_lattice(game))
     assert solution.proved
     start = {"boxes": 0, "upper": 0, "fifty": 0}
     return [solution.value(At("turn", **start, need=goal)) for goal in range(1, game.most + 1)]
 
 
-def test_every_goal_has_the_value_that_one_solve_for_it_gives() -> None:
-    found = chances(SHEET, "none")
-    plain = compile_lattice(type("Plain", (Yahtzee,), {"sheet": SHEET})(joker="none"), merge=False)
-    assert len(found) == 30 + 30 + 50 + 200
-    for goal in GOALS:
+@pytest.mark.parametrize(("bonus", "more"), [("verhoeff", 200), ("none", 0)])
+def test_every_goal_has_the_value_that_one_solve_for_it_gives(bonus: str, more: int) -> None:
+    found = chances(SHEET, bonus=bonus, joker="none")
+    plain = compile_lattice(type("Plain", (Yahtzee,), {"sheet": SHEET})(bonus=bonus, joker="none"), merge=False)
+    assert len(found) == 30 + 30 + 50 + more
+    for goal in [goal for goal in GOALS if goal <= len(found)]:
         assert found[goal - 1] == pytest.approx(solve(plain, PayoffAtLeast(goal)).value(), abs=1e-13)
     assert all(one >= other for one, other in pairwise(found))
 
@@ -76,7 +77,7 @@ def recursion(left: frozenset[str], fifty: bool, need: int) -> float:
 
 def test_goals_of_two_boxes_by_recursion() -> None:
     sheet = ("large straight", "yahtzee")
-    found = chances(sheet, "none")
+    found = chances(sheet, joker="none")
     assert len(found) == 40 + 50 + 100
     for goal in (40, 50, 90, 101, 150):
         assert found[goal - 1] == pytest.approx(recursion(frozenset(sheet), False, goal), abs=1e-13)
