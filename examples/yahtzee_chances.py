@@ -4,6 +4,7 @@ A counter holds the points that are still needed.  A play ends when there are no
 give, so few points of the grid matter.  Before the first throw the player raises the goal, one point at a time.
 """
 
+import sys
 from functools import cached_property
 from itertools import combinations_with_replacement
 from typing import Any, ClassVar
@@ -75,5 +76,12 @@ class ThreeBoxes(YahtzeeChances):
 
 
 if __name__ == "__main__":
-    chance = solve(ThreeBoxes(joker="none")).value(At("turn", boxes=0, upper=0, fifty=0, need=60))
-    print(f"Yahtzee with three boxes, at least 60 points: {chance:.10f}")
+    whole = "--whole" in sys.argv  # half an hour, and 10 GB of memory
+    game = YahtzeeChances(bonus="none", joker="none") if whole else ThreeBoxes(joker="none")
+    solution = solve(game)
+    starts = {goal: At("turn", boxes=0, upper=0, fifty=0, need=goal) for goal in range(1, game.most + 1)}
+    if whole:
+        print("points,lower,upper")
+        print("\n".join(f"{goal},{solution.lower(at)},{solution.upper(at)}" for goal, at in starts.items()))
+    else:
+        print(f"Yahtzee with three boxes, at least 60 points: {solution.value(starts[60]):.10f}")
