@@ -160,7 +160,8 @@ class _Spread:
         numbers = self.size, float(self.unit), int(program.entry_row[k])
         count = kernels.moves(*arguments, *numbers, *np.zeros((2, program.n_rows, kernels.WIDTH)), *found)
         begin[:count] += first
-        to = np.where(finish[:count] < 0, -1, self.layers.ranks.layer[finish[:count] % self.size])
+        layer = self.layers.ranks.layer[finish[:count] % self.size].astype(np.int64)
+        to = np.where(finish[:count] < 0, -1, layer)
         layers = np.flatnonzero(np.bincount(to + 1)) - 1
         return [(layer, _Moves(*(part[:count][to == layer] for part in found))) for layer in layers.tolist()]
 
