@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import json
+import re
 import runpy
 import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
+
+from mdpdice import compile_lattice, outcomes, solve
+from mdpdice.games.yahtzee import Yahtzee
 
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPT = ROOT / "docs" / "records.py"
@@ -93,6 +98,27 @@ def test_a_record_that_is_wrong_is_noticed(key: str, value: object, message: str
     (record,) = (one for one in RECORDS if one["name"] == SPOT)
     assert compare(record, record) == ""
     assert compare({**record, key: value}, record).startswith(message)
+
+
+def test_no_goal_of_yahtzee_is_reached_more_often_than_its_best_chance() -> None:
+    """The file of chances has the form that the page promises, and the play for the highest mean stays below it."""
+    head, *lines = (ROOT / "docs" / "yahtzee_chances.csv").read_text(encoding="utf-8").splitlines()
+    assert head == "points,lower,upper"
+    rows = [(int(goal), float(lower), float(upper)) for goal, lower, upper in (line.split(",") for line in lines)]
+    assert [goal for goal, *_ in rows] == list(range(1, 376))
+    assert all(0 <= upper - lower < 1e-11 for _, lower, upper in rows)
+    assert all(one[2] >= other[1] for one, other in pairwise(rows))
+    solution = solve(Yahtzee(bonus="none", joker="none"))
+    found = outcomes(compile_lattice(solution.game, merge=False), solution)
+    reached = [float(found.chances[found.totals >= goal].sum()) for goal, *_ in rows]
+    assert all(chance <= upper + found.missing for chance, (*_, upper) in zip(reached, rows, strict=True))
+    # And it does not stay far below where most totals are.
+    assert reached[249] > 0.8 * rows[249][1]
+    page = (ROOT / "docs" / "records.md").read_text(encoding="utf-8").partition("## Yahtzee's chances")[2]
+    shown = re.findall(r"^\| (\d+) \| ([\d.]+) % \|$", page, re.MULTILINE)
+    assert len(shown) == 9
+    for goal, percent in shown:
+        assert {f"{100 * end:.1f}" for end in rows[int(goal) - 1][1:]} == {percent}
 
 
 def test_what_is_not_a_record_is_refused(tmp_path: Path) -> None:
