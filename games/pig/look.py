@@ -6,7 +6,6 @@ import itertools
 from typing import Any
 
 from mdpdice import Solution, Table
-from mdpdice.errors import UnknownStateError
 from mdpdice.games.pig.holding import read_hold_at
 from mdpdice.games.pig.race import HoldRow, Race, hold_table, position
 from mdpdice.games.pig.turn import HOLD, PigTurn, hold_from
@@ -68,15 +67,12 @@ class RaceLook(Look[Race], of=Race):
         rows: dict[tuple[int, int], int | None] = {}
         for mine, theirs in itertools.product(some, some):
             for place in (position(mine, theirs, turn) for turn in range(self.game.goal - mine)):
-                try:
-                    holds = solution.action(place) == "hold"
-                except UnknownStateError:  # play does not come there
-                    continue
-                rows.setdefault((mine, theirs), None)
-                # The first range is shown: what follows it is not asked for.
-                if holds:
-                    rows[mine, theirs] = place.counters["turn"]
-                    break
+                if solution.reaches(place):
+                    rows.setdefault((mine, theirs), None)
+                    # The first range, of scores that can come about: what follows it is not asked for.
+                    if solution.action(place) == "hold":
+                        rows[mine, theirs] = place.counters["turn"]
+                        break
         lines = [
             "hold when the turn has this many points or a few more (-: roll until the goal is reached):",
             "mine, down; theirs, across" + "".join(f"{theirs:>5}" for theirs in some),
