@@ -166,7 +166,8 @@ def _value(text: str) -> Any:
 
 def _policy(desk: _Desk) -> Axes:
     """Draw what a policy does, over one or two dimensions of the state."""
-    return mdpdice.plots.policy_map(desk.policy(desk.wishes.chosen), *desk.names(at_most=2), **desk.shown(grouped=True))
+    names = desk.names(at_most=2)  # says what is missing before anything is solved
+    return mdpdice.plots.policy_map(desk.policy(desk.wishes.chosen), *names, **desk.shown(grouped=True))
 
 
 def _difference(desk: _Desk) -> Axes:

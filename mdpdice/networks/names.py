@@ -143,8 +143,9 @@ class Names:
 
     def actions_of(self, edges: Ints) -> list[Hashable | None]:
         """Return the actions of edges of decision nodes, all at once; None for -1."""
-        nodes = self.source[edges]
-        places = np.where(edges < 0, -1, self._action_start[nodes] + edges - self.indptr[nodes])
+        there, places = edges >= 0, np.full(len(edges), -1)
+        nodes = self.source[edges[there]]
+        places[there] = self._action_start[nodes] + edges[there] - self.indptr[nodes]
         return [None if place < 0 else self.actions[place] for place in places.tolist()]
 
     def edge_of(self, node: int, action: Hashable) -> int:

@@ -50,7 +50,8 @@ def choice_of(policy: Policy | Solution, steps_left: int | None) -> Ints:
 
 
 def _of_stage(network: Network, array: Any, steps_left: int | None) -> Any:
-    return array if array.ndim == 1 else array[steps_of(network, steps_left, 1)]
+    steps = steps_of(network, steps_left, 1)  # which looks at the number, whatever the array
+    return array if array.ndim == 1 else array[steps]
 
 
 def taken(
