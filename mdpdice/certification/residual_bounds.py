@@ -236,6 +236,6 @@ def _lengths(problem: Network, follow: Ints) -> Floats | None:
     degree = np.where(chance, np.diff(problem.indptr), decides)
     kind = np.where(problem.kind == Kind.END, Kind.END, Kind.CHANCE).astype(np.uint8)
     rows = kind, unsigned(np.concatenate(([0], np.cumsum(degree)))), unsigned(np.where(skips, through[dst], dst))
-    chain = Operator(*rows, *map(read_only, (np.zeros(len(dst)), weight, base)))
+    chain = Operator(*rows, np.zeros(len(dst)), weight, base)
     w = solve_chain(chain, loose=0.2)
     return w if bool(np.isfinite(w).all() and (w >= 0).all()) else None

@@ -68,7 +68,7 @@ class Ranks:
     @cached_property
     def layer(self) -> Any:
         """Layer of every point, uint16 if there are not too many; increases with the progress."""
-        return np.ascontiguousarray(np.broadcast_to(self._rank, self.lattice.shape)).reshape(-1)
+        return np.broadcast_to(self._rank, self.lattice.shape).flatten()  # which can always be written to
 
     @cached_property
     def inner(self) -> Any:

@@ -8,7 +8,6 @@ its edges, and the value of a chance node is their sum.
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any
 
 import attrs
 import numpy as np
@@ -32,8 +31,8 @@ class Operator:
 
     @cached_property
     def rows(self) -> kernels.Rows:
-        """The arrays as kernels take them."""
-        return kernels.Rows(self.kind, self.indptr, self.dst, self.gain, self.coef, self.base)
+        """The arrays as kernels take them: read-only, since these are compiled for one type."""
+        return kernels.Rows(*map(read_only, attrs.astuple(self, recurse=False)))
 
     def plays(self) -> Operator:
         """Return the operator whose fixed point is the longest expected play, counted in nodes before the end.
@@ -46,7 +45,7 @@ class Operator:
         base = (moves & (self.kind == Kind.CHANCE)).astype(np.float64)
         ones = np.ones(len(self.dst))
         coef = np.abs(self.coef) if self.coef.min(initial=0.0) < 0 else self.coef
-        return _operator(kind, self.indptr, self.dst, ones, coef, base)
+        return Operator(kind, self.indptr, self.dst, ones, coef, base)
 
 
 def bellman(problem: Network) -> Operator:
@@ -60,7 +59,7 @@ def bellman(problem: Network) -> Operator:
     if chance.any():
         base[chance] = np.add.reduceat(np.append(gain, 0.0), problem.indptr[:-1])[chance]
     indptr, dst = problem.indptr.view(np.uint64), problem.dst.view(np.uint64)
-    return _operator(problem.kind, indptr, dst, gain, coef, base)
+    return Operator(problem.kind, indptr, dst, gain, coef, base)
 
 
 def bellman_in_order(problem: Network, order: Ints) -> Operator:
@@ -73,7 +72,7 @@ def bellman_in_order(problem: Network, order: Ints) -> Operator:
     kernels.write_in_order(
         rows_of(problem), problem.payoff, unsigned(order), read_only(place), indptr, dst, gain, coef, base
     )
-    return _operator(problem.kind[order], indptr, dst, gain, coef, base)
+    return Operator(problem.kind[order], indptr, dst, gain, coef, base)
 
 
 def rows_of(problem: Network) -> kernels.Problem:
@@ -85,7 +84,3 @@ def rows_of(problem: Network) -> kernels.Problem:
 def unsigned(nodes: Ints) -> NDArray[np.uint64]:
     """Return node numbers as the kernels take them."""
     return read_only_ints(nodes).view(np.uint64)
-
-
-def _operator(*arrays: NDArray[Any]) -> Operator:
-    return Operator(*(read_only(array) for array in arrays))

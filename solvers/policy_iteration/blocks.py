@@ -380,20 +380,15 @@ class _Search:
         where play need not come there; those in `some` that were not found before get the first option that leads
         nearer.
         """
-        from mdpdice.numerics.kernels import graph as kernels
-
         n, entries = len(found), self.block.matrix.tocoo()
         options, ahead = np.flatnonzero(usable), entries.data > 0
         # Variables and options take turns, so the options that lead out at once have rank 1.
         source = np.concatenate((self.owner[options], n + entries.row[ahead].astype(np.int64)))
         dst = np.concatenate((n + options, entries.col[ahead].astype(np.int64)))
         order = np.argsort(source, kind="stable")
-        source, dst = source[order], dst[order]
-        wait = np.bincount(source, minlength=n + len(usable))
         rank = np.concatenate((np.where(found, 0, -1), np.where(out, 1, -1)))
-        ptr = np.concatenate(([0], np.cumsum(wait)))
         enough = np.concatenate((some, np.ones(len(usable), dtype=bool)))
-        kernels.escape(source, *kernels.reverse(ptr, dst), enough, wait, rank)
+        graph.attract(source[order], dst[order], enough, rank)
         mine, option = rank[:n], rank[n:]
         nearer = usable & (option >= 0) & (option < mine[self.owner]) & (some & ~found)[self.owner]
         way = np.full(n, -1, dtype=np.int64)
