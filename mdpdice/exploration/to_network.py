@@ -157,20 +157,20 @@ class _FlatTraversal(Traversal[Network]):
             return False
         try:
             given = [one.state for one in options if type(one) is Go and one.reward == 0 and not one.updates]
-            payoffs = [one.payoff for one in options if type(one) is End]
+            ends = [(at, one.payoff) for at, one in enumerate(options) if type(one) is End]
             players = [PLAYER_KIND[row.player] for row in rows]
             # Out of order nothing gets a number.
-            found = self._numbers(given) if len(given) + len(payoffs) == len(options) else []
-            if len(found) + len(payoffs) < len(options):
+            keys = self._numbers(given) if len(given) + len(ends) == len(options) else []
+            if len(keys) + len(ends) < len(options):
                 return False
-            state, end = iter(found), map(self._end, payoffs)
-            keys = [next(state) if type(one) is Go else next(end) for one in options]
+            for at, payoff in ends:
+                keys.insert(at, self._end(payoff))
         except Exception:  # noqa: BLE001 - it is found again, with its place
             return False
         self.state_row.extend(range(len(self.kinds), len(self.kinds) + len(rows)))
         self.kinds.extend(players)
-        self.degrees.extend(degrees)
-        self.keys.extend(keys)
+        self.degrees.fromlist(degrees)
+        self.keys.fromlist(keys)
         self.actions.extend(chain.from_iterable(map(_ACTIONS, rows)))
         return True
 

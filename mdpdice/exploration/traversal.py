@@ -45,7 +45,7 @@ MAX_STATES = 10_000_000
 RUNAWAY = 1_000_000
 """States from which one is looked for."""
 SURE = certainly(0)
-_AT_ONCE = 32
+_AT_ONCE = 128
 """States whose nodes are written together."""
 _CHECK_EVERY = 1 << 15  # edges between two looks at the limits
 _LOOK_EVERY = 0.1  # seconds between two, where states take long
@@ -152,10 +152,9 @@ class Traversal(abc.ABC, Generic[R]):
             nodes: list[Any] = []
             wrong: Exception | None = None
             try:
-                for state in states[position : position + at_once]:
-                    nodes.append(node_of(state))
+                nodes.extend(map(node_of, states[position : position + at_once]))
             except Exception as error:  # noqa: BLE001 - it goes on, with its place
-                wrong = placed(error, state, None, raised_error, "node()")
+                wrong = placed(error, states[position + len(nodes)], None, raised_error, "node()")
             self.write_all(nodes)
             if wrong is not None:
                 raise wrong from wrong.__cause__

@@ -28,8 +28,9 @@ def check_state(state: Any) -> None:
         if state != state:  # noqa: PLR0124 - the test for NaN, of floats and decimals
             raise GameError("NaN is not a state: it differs from itself, so exploration would never end", value=state)
         return
-    for part in state if getter is as_tuple else getter(state):
-        if type(part) not in _ATOMS and (isinstance(state, tuple) or not callable(part)):
+    inside = getter is as_tuple
+    for part in state if inside else getter(state):
+        if type(part) not in _ATOMS and (inside or not callable(part)):
             check_state(part)
 
 

@@ -7,7 +7,6 @@ would mix them up without a word, so every place that looks them up compares typ
 from __future__ import annotations
 
 import contextlib
-import functools
 import operator
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -52,6 +51,8 @@ def same_kind(first: Any, second: Any) -> bool:
 
 def same_kinds(these: Sequence[Any], others: Sequence[Any]) -> bool:
     """`same_kind` of many pairs, which takes half the time where they are alike and have few parts."""
+    if all(map(operator.is_, these, others)):
+        return True
     kinds = {*map(type, these)}
     if len(kinds) == 1 and kinds == {*map(type, others)}:
         getter = parts(*kinds)
@@ -82,7 +83,7 @@ def parts(kind: type) -> Getter:
     if names is not None and len(names) > 1:
         getter: Getter = operator.attrgetter(*names)
     elif names is not None:
-        getter = functools.partial(_attributes, tuple(names))
+        getter = _attribute(*names) if names else no_parts
     elif issubclass(kind, tuple | frozenset):
         getter = as_tuple if issubclass(kind, tuple) else as_set
     else:
@@ -90,8 +91,9 @@ def parts(kind: type) -> Getter:
     return _GETTERS.setdefault(kind, getter)
 
 
-def _attributes(names: tuple[str, ...], value: Any) -> tuple[Any, ...]:
-    return tuple(getattr(value, name) for name in names)
+def _attribute(name: str) -> Getter:
+    attribute = operator.attrgetter(name)
+    return lambda value: (attribute(value),)
 
 
 def as_tuple(value: Any) -> tuple[Any, ...]:
