@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mdpdice.networks.arrays import moved_numbers
 from mdpdice.networks.network import Ints, Kind
-from mdpdice.numerics.graph import edges_of
+from mdpdice.numerics.graph import edges_of, reachable
 
 STEPWISE_UP_TO = 32
-"""Chance in a row up to which it is followed a step at a time, sooner than `scipy` could be imported to search it."""
+"""Chance in a row up to which it is followed a step at a time, which needs no compiler."""
 
 
 def separate_prefix(fields: dict[str, Any]) -> dict[str, Any]:
@@ -68,7 +67,7 @@ def separate_prefix(fields: dict[str, Any]) -> dict[str, Any]:
 
 
 def _reachable(fields: dict[str, Any], nodes: Ints, roots: Ints) -> Ints:
-    """Those of some nodes that can be reached from the roots through them alone, breadth first."""
+    """Those of some nodes that can be reached from the roots through them alone."""
     level, found, ahead = roots, [roots], np.zeros(len(fields["kind"]), dtype=bool)
     ahead[nodes] = True
     ahead[roots] = False
@@ -80,20 +79,5 @@ def _reachable(fields: dict[str, Any], nodes: Ints, roots: Ints) -> Ints:
             return np.concatenate(found)
         ahead[level] = False
         found.append(level)
-
-    from scipy.sparse import csr_array
-    from scipy.sparse.csgraph import breadth_first_order
-
-    place: NDArray[np.int64] = np.full(len(fields["kind"]), -1, dtype=np.int64)
-    place[nodes] = np.arange(len(nodes))
-    edges, owner = edges_of(fields["indptr"], nodes)
-    to = place[fields["dst"][edges]]
-    keep = to >= 0
-    # One more node leads to all roots.
-    size = len(nodes) + 1
-    indptr = np.concatenate(([0], np.cumsum(np.bincount(owner[keep], minlength=size))))
-    indptr[-1] += len(roots)
-    index = np.concatenate((to[keep], place[roots]))
-    graph = csr_array((np.ones(len(index), dtype=np.int8), index, indptr), shape=(size, size))
-    order: Ints = breadth_first_order(graph, len(nodes), return_predecessors=False).astype(np.int64)
-    return nodes[order[1:]]
+    rest = reachable(fields["indptr"], fields["dst"], level, ahead[fields["dst"]])
+    return np.concatenate((*found[:-1], np.flatnonzero(rest)))
