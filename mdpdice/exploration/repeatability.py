@@ -1,19 +1,24 @@
 """A game must answer the same twice: a sample of its states is asked again after exploration.
 
 A function that draws random numbers, or counts how often it was called, gives a network that
-is not the game's; nothing else would notice.
+is not the game's; nothing else would notice.  The same holds of batches that differ from what is said of one state.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Hashable, Sequence
 from typing import Any
 
-from mdpdice.errors import NonDeterministicGameError
+from mdpdice.errors import GameError, NonDeterministicGameError
+from mdpdice.modelling.asking import ask
 from mdpdice.modelling.counters import Update
+from mdpdice.modelling.distribution import as_dist
 from mdpdice.modelling.expressions import Expr
-from mdpdice.modelling.game import Game
+from mdpdice.modelling.game import ClassicMDP, Game
 from mdpdice.modelling.nodes import Chance, Conditional, Decide, End, Go, PassTo
+from mdpdice.networks.choices import SUM_TOLERANCE
+from mdpdice.networks.network import Network
 
 SAMPLE = 16
 """States that are asked again."""
@@ -38,6 +43,34 @@ def check_repeatable(game: Game[Any, Any], states: Sequence[Hashable]) -> None:
             how = "let chance be roll(...) instead of random numbers, and keep in the state what changes with the calls"
             msg = f"node() was asked twice and gave {one!r} and then {other!r}; {how}"
             raise NonDeterministicGameError(msg, state=state, action=action)
+
+
+def check_batches(game: ClassicMDP[Any, Any], network: Network) -> None:
+    """Compare some choices that `ClassicMDP.transitions` gave with `transition` and `reward` of single states."""
+    count = min(SAMPLE, network.n_states)
+    for number in range(count):
+        state = network.states[number * (network.n_states - 1) // max(1, count - 1)]
+        edges = network.edges(network.node_of(state))
+        if not edges:
+            continue
+        edge = edges[number * (len(edges) - 1) // max(1, count - 1)]
+        action, to = network.action_of(edge), int(network.dst[edge])
+        where: dict[str, Any] = {"what": "transition() or reward()", "state": state, "action": action}
+        dist = as_dist(ask(game.transition, state, action, **where))
+        more, pays, paid = defaultdict[Any, float](float), 0.0, 0.0
+        for branch in [edge] if network.node_state[to] >= 0 else network.edges(to):
+            more[network.state_of(int(network.dst[branch]))] += network.weight[branch]
+            pays += float(network.weight[branch] * network.reward[branch])
+        for target, chance in zip(dist.outcomes, dist.probabilities(), strict=True):
+            more[game.canonical(target)] -= chance
+            paid += chance * float(ask(game.reward, state, action, target, **where))
+        target = max(more, key=lambda one: abs(more[one]))
+        if abs(more[target]) > SUM_TOLERANCE:
+            msg = f"transitions() gives {target!r} a probability that is {more[target]:.6g} more than by transition()"
+            raise GameError(f"{msg}; both must say the same", state=state, action=action, value=target)
+        if abs(pays - paid) > SUM_TOLERANCE * max(1.0, abs(paid)):
+            msg = f"transitions() pays {pays!r} on average, and transition() with reward() {paid!r}"
+            raise GameError(f"{msg}; both must say the same", state=state, action=action, value=pays)
 
 
 def _difference(first: Any, second: Any) -> tuple[Any, Any, Any] | None:

@@ -34,7 +34,7 @@ from mdpdice.backend import Progress
 from mdpdice.errors import GameError, StateLimitError
 from mdpdice.exploration.chance_prefix import separate_prefix
 from mdpdice.exploration.expansion import replicate
-from mdpdice.exploration.repeatability import check_repeatable
+from mdpdice.exploration.repeatability import check_batches, check_repeatable
 from mdpdice.exploration.to_lattice import compile_lattice
 from mdpdice.exploration.traversal import CHANCE_KIND, END_KIND, PLAYER_KIND, Traversal, dead_end, whole_weights
 from mdpdice.lattices.lattice import Lattice
@@ -122,6 +122,8 @@ def explore(
     network = (_BatchTraversal if batches else _FlatTraversal)(game, merge, max_states, max_bytes, progress).run()
     # A state of a model for batches has very many choices, and these were not asked for one by one.
     check_repeatable(game, network.states[:1] if batches else network.states)
+    if batches:
+        check_batches(game, network)  # type: ignore[arg-type]
     return network
 
 

@@ -207,7 +207,7 @@ class ClassicMDP(Game[S, A]):
         """Transitions of one action from many states at once.
 
         Where a class defines this, `mdpdice.explore` asks for it instead of `transition` and `reward`.  These are still
-        there for single states, as in a look ahead, so all must say the same.
+        there for single states, as in a look ahead, so all must say the same; a few choices are compared.
 
         Parameters
         ----------
@@ -228,7 +228,8 @@ class ClassicMDP(Game[S, A]):
         Raises
         ------
         GameError
-            From `mdpdice.explore`, with the first state and the action: the shapes do not fit.
+            From `mdpdice.explore`, with a state and the action: the shapes do not fit, or `transition` or `reward` says
+            something else.
         """
         raise NotImplementedError
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from fractions import Fraction
 
 import attrs
@@ -20,6 +21,7 @@ from mdpdice.errors import (
     StateCollisionError,
     StateLimitError,
 )
+from mdpdice.exploration.repeatability import check_batches
 
 
 @attrs.frozen
@@ -64,7 +66,8 @@ class Batched(Stock):
 @pytest.fixture(autouse=True)
 def unasked(monkeypatch):
     """Batches alone are of interest here: a few states are asked again choice by choice otherwise."""
-    monkeypatch.setattr("mdpdice.exploration.to_network.check_repeatable", lambda *_: None)
+    for name in ("check_batches", "check_repeatable"):
+        monkeypatch.setattr(f"mdpdice.exploration.to_network.{name}", lambda *_: None)
 
 
 def rows(network, rename=lambda state: state):
@@ -161,6 +164,40 @@ def test_a_start_that_is_terminal():
 
     network = explore(Empty(closes=True))
     assert (network.n_states, network.n_edges, solve(network).value()) == (1, 0, 0)
+
+
+class Both(Batched):
+    """Batches, and single states that say the same unless something is put into the way."""
+
+    transition = Stock.transition
+
+
+@pytest.mark.parametrize("game", [Both(), Both(closes=True), Both(room=40)])
+def test_single_states_say_what_batches_say(game):
+    check_batches(game, explore(game))
+
+
+OFF = {
+    "transitions() gives 5 a probability that is": ("transitions", lambda part: (part[0] + (part[0] == 4), *part[1:])),
+    "transitions() gives 4 a probability that is 0.125 more": (
+        "transition",
+        lambda dist: Dist([(to - (to == 4) * 4, p) for to, p in zip(dist.outcomes, dist.probabilities(), strict=True)]),
+    ),
+    "and transition() with reward()": ("reward", lambda reward: reward + 1e-6),
+}
+
+
+@pytest.mark.parametrize("words", OFF)
+def test_single_states_that_say_something_else(words, monkeypatch):
+    name, change = OFF[words]
+    old = getattr(Both, name)
+    monkeypatch.setattr(Both, name, lambda *asked: change(old(*asked)))
+    game = Both()
+    network = explore(game)
+    with pytest.raises(GameError, match=re.escape(words)) as caught:
+        check_batches(game, network)
+    assert caught.value.state is not None
+    assert caught.value.action is not None
 
 
 # --- what is refused ------------------------------------------------------------------------------
