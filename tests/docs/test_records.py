@@ -100,25 +100,43 @@ def test_a_record_that_is_wrong_is_noticed(key: str, value: object, message: str
     assert compare({**record, key: value}, record).startswith(message)
 
 
-def test_no_goal_of_yahtzee_is_reached_more_often_than_its_best_chance() -> None:
-    """The file of chances has the form that the page promises, and the play for the highest mean stays below it."""
-    head, *lines = (ROOT / "docs" / "yahtzee_chances.csv").read_text(encoding="utf-8").splitlines()
-    assert head == "points,lower,upper"
-    rows = [(int(goal), float(lower), float(upper)) for goal, lower, upper in (line.split(",") for line in lines)]
-    assert [goal for goal, *_ in rows] == list(range(1, 376))
-    assert all(0 <= upper - lower < 1e-11 for _, lower, upper in rows)
-    assert all(one[2] >= other[1] for one, other in pairwise(rows))
-    solution = solve(Yahtzee(bonus="none", joker="none"))
+def best_chances(name: str, most: int) -> list[tuple[float, float, float]]:
+    """Chance of every goal and its interval, from a file that has the form that the page promises."""
+    head, *lines = (ROOT / "docs" / name).read_text(encoding="utf-8").splitlines()
+    assert head == "points,chance,lower,upper"
+    rows = [[float(number) for number in line.split(",")] for line in lines]
+    assert [goal for goal, *_ in rows] == list(range(1, most + 1))
+    assert all(lower <= chance <= upper and upper - lower < 1e-11 for _, chance, lower, upper in rows)
+    assert all(one[1] >= other[1] for one, other in pairwise(rows))
+    return [(chance, lower, upper) for _, chance, lower, upper in rows]
+
+
+FILES = {"yahtzee_chances.csv": (1575, {}), "yahtzee_plain_chances.csv": (375, {"bonus": "none", "joker": "none"})}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_no_goal_of_yahtzee_is_reached_more_often_than_its_best_chance(name: str) -> None:
+    """The play for the highest mean stays below the best chances."""
+    most, rules = FILES[name]
+    rows = best_chances(name, most)
+    solution = solve(Yahtzee(**rules))
     found = outcomes(compile_lattice(solution.game, merge=False), solution)
-    reached = [float(found.chances[found.totals >= goal].sum()) for goal, *_ in rows]
+    reached = [float(found.chances[found.totals >= goal].sum()) for goal in range(1, most + 1)]
     assert all(chance <= upper + found.missing for chance, (*_, upper) in zip(reached, rows, strict=True))
     # And it does not stay far below where most totals are.
-    assert reached[249] > 0.8 * rows[249][1]
+    assert reached[249] > 0.8 * rows[249][0]
+
+
+def test_the_page_shows_chances_of_the_files() -> None:
     page = (ROOT / "docs" / "records.md").read_text(encoding="utf-8").partition("## Yahtzee's chances")[2]
-    shown = re.findall(r"^\| (\d+) \| ([\d.]+) % \|$", page, re.MULTILINE)
-    assert len(shown) == 9
-    for goal, percent in shown:
-        assert {f"{100 * end:.1f}" for end in rows[int(goal) - 1][1:]} == {percent}
+    shown = re.findall(r"^\| (\d+) \| (.+) \| (.+) \|$", page, re.MULTILINE)
+    assert len(shown) == 14
+    both = [best_chances(name, most) for name, (most, _) in FILES.items()]
+    for goal, *cells in shown:
+        for cell, rows in zip(cells, both, strict=True):
+            ends = rows[int(goal) - 1][1:] if int(goal) <= len(rows) else ()
+            assert {f"{100 * abs(end):.1f} %" for end in ends} == ({cell} if ends else set())
+            assert ends or cell == "–"
 
 
 def test_what_is_not_a_record_is_refused(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from functools import cache
 from itertools import combinations, pairwise, product
+from pathlib import Path
 
 import pytest
 from helpers.examples import example
@@ -12,7 +13,9 @@ from helpers.examples import example
 from mdpdice import At, PayoffAtLeast, compile_lattice, solve
 from mdpdice.games.yahtzee import Yahtzee
 from mdpdice.games.yahtzee.game import points
+from mdpdice.games.yahtzee.sheet import UPPER
 
+ROOT = Path(__file__).parents[3]
 SHEET = ("sixes", "small straight", "yahtzee")
 GOALS = (1, 6, 30, 36, 50, 51, 60, 99, 110, 180, 260, 310)
 
@@ -34,6 +37,17 @@ def test_every_goal_has_the_value_that_one_solve_for_it_gives(bonus: str, more: 
     for goal in [goal for goal in GOALS if goal <= len(found)]:
         assert found[goal - 1] == pytest.approx(solve(plain, PayoffAtLeast(goal)).value(), abs=1e-13)
     assert all(one >= other for one, other in pairwise(found))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("rules", [{}, {"bonus": "none"}, {"joker": "free"}])
+def test_jokers_count_for_every_goal(rules: dict[str, str]) -> None:
+    """Boxes that a joker can fill, and all upper ones, which it has to fill first."""
+    sheet = (*UPPER, "full house", "yahtzee")
+    found = chances(sheet, **rules)
+    plain = compile_lattice(type("Plain", (Yahtzee,), {"sheet": sheet})(**rules), merge=False)
+    for goal in (60, 130, 180, 260):
+        assert found[goal - 1] == pytest.approx(solve(plain, PayoffAtLeast(goal)).value(), abs=1e-13)
 
 
 @cache
@@ -81,3 +95,34 @@ def test_goals_of_two_boxes_by_recursion() -> None:
     assert len(found) == 40 + 50 + 100
     for goal in (40, 50, 90, 101, 150):
         assert found[goal - 1] == pytest.approx(recursion(frozenset(sheet), False, goal), abs=1e-13)
+
+
+@cache
+def all_points(low: int, six: bool, sixes: int, jokers: int) -> float:
+    """Chance of a Yahtzee in every turn that is left, each of which fills a box with the most that it can give.
+
+    Of the ones to the fives `low` boxes are open, which are those of the lowest faces; `six` says whether that of the
+    sixes is, `sixes` counts the open boxes that five sixes give 30, and `jokers` those that a joker fills.
+    """
+    if not low and not six and not sixes and not jokers:
+        return 1.0
+
+    def worth(dice: tuple[int, ...]) -> float:
+        face = dice[0]
+        if len(set(dice)) > 1:
+            return 0.0
+        if face <= low or (face == 6 and six):  # its own box comes first
+            return all_points(low - (face < 6), six and face < 6, sixes, jokers)
+        further = [all_points(low, six, sixes - 1, jokers)] if face == 6 and sixes else []
+        return max([*further, all_points(low, six, sixes, jokers - 1) if jokers else 0.0])
+
+    return turn(worth)
+
+
+def test_all_points_of_yahtzee_by_recursion() -> None:
+    """After a Yahtzee in its own box; faces below 6 are alike, so it does not matter which are open."""
+    lines = (ROOT / "docs" / "yahtzee_chances.csv").read_text(encoding="utf-8").splitlines()
+    points, chance, *_ = lines[-1].split(",")
+    assert points == "1575"
+    after = all_points(5, True, 3, 3)
+    assert float(chance) == pytest.approx(turn(lambda dice: after * (len(set(dice)) == 1)), rel=1e-12)
