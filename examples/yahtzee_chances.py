@@ -75,19 +75,24 @@ class ThreeBoxes(YahtzeeChances):
     sheet: ClassVar[tuple[str, ...]] = ("sixes", "small straight", "yahtzee")
 
 
+def starts(game: YahtzeeChances) -> dict[int, At[str]]:
+    return {goal: At("turn", boxes=0, upper=0, fifty=0, need=goal) for goal in range(1, game.most + 1)}
+
+
+def chances(game: YahtzeeChances, checkpoint: str | None = None) -> str:
+    solution = solve(game, checkpoint=checkpoint)
+    rows = [(goal, solution.value(at), solution.lower(at), solution.upper(at)) for goal, at in starts(game).items()]
+    return "\n".join(["points,chance,lower,upper", *(",".join(map(str, row)) for row in rows)])
+
+
 if __name__ == "__main__":
     match sys.argv[1:]:
-        case ["--whole", folder]:  # an hour on two processors, and 20 GB of memory and of disk
-            game, solution = YahtzeeChances(), solve(YahtzeeChances(), checkpoint=folder)
-        case ["--plain"]:  # without bonus for further Yahtzees and without jokers: a quarter of an hour, and 10 GB
-            game = YahtzeeChances(bonus="none", joker="none")
-            solution = solve(game)
+        case []:
+            small = ThreeBoxes(joker="none")
+            print(f"Yahtzee with three boxes, at least 60 points: {solve(small).value(starts(small)[60]):.10f}")
+        case ["--plain"]:  # a quarter of an hour, and 10 GB of memory
+            print(chances(YahtzeeChances(bonus="none", joker="none")))
+        case ["--whole", folder]:  # an hour on two processors, 25 GB of memory, and 20 GB in the folder
+            print(chances(YahtzeeChances(), folder))
         case _:
-            game = ThreeBoxes(joker="none")
-            solution = solve(game)
-    starts = {goal: At("turn", boxes=0, upper=0, fifty=0, need=goal) for goal in range(1, game.most + 1)}
-    if sys.argv[1:]:
-        print("points,lower,upper")
-        print("\n".join(f"{goal},{solution.lower(at)},{solution.upper(at)}" for goal, at in starts.items()))
-    else:
-        print(f"Yahtzee with three boxes, at least 60 points: {solution.value(starts[60]):.10f}")
+            sys.exit("usage: yahtzee_chances.py [--plain | --whole FOLDER]")

@@ -11,9 +11,7 @@ from collections.abc import Hashable, Sequence
 from typing import Any
 
 from mdpdice.errors import GameError, NonDeterministicGameError
-from mdpdice.modelling.asking import ask
 from mdpdice.modelling.counters import Update
-from mdpdice.modelling.distribution import as_dist
 from mdpdice.modelling.expressions import Expr
 from mdpdice.modelling.game import ClassicMDP, Game
 from mdpdice.modelling.nodes import Chance, Conditional, Decide, End, Go, PassTo
@@ -55,15 +53,14 @@ def check_batches(game: ClassicMDP[Any, Any], network: Network) -> None:
             continue
         edge = edges[number * (len(edges) - 1) // max(1, count - 1)]
         action, to = network.action_of(edge), int(network.dst[edge])
-        where: dict[str, Any] = {"what": "transition() or reward()", "state": state, "action": action}
-        dist = as_dist(ask(game.transition, state, action, **where))
+        option: Any = game._option(state, action)  # noqa: SLF001 - as node() has it
         more, pays, paid = defaultdict[Any, float](float), 0.0, 0.0
         for branch in [edge] if network.node_state[to] >= 0 else network.edges(to):
             more[network.state_of(int(network.dst[branch]))] += network.weight[branch]
             pays += float(network.weight[branch] * network.reward[branch])
-        for target, chance in zip(dist.outcomes, dist.probabilities(), strict=True):
-            more[game.canonical(target)] -= chance
-            paid += chance * float(ask(game.reward, state, action, target, **where))
+        for chance, one in zip(option.dist.probabilities(), option.edges, strict=True):
+            more[game.canonical(one.state)] -= chance
+            paid += chance * float(one.reward)
         target = max(more, key=lambda one: abs(more[one]))
         if abs(more[target]) > SUM_TOLERANCE:
             msg = f"transitions() gives {target!r} a probability that is {more[target]:.6g} more than by transition()"
