@@ -134,7 +134,6 @@ def _too_large(game: Game[Any, Any], least: int, limit: int) -> StateLimitError:
     return StateLimitError(msg, explored=0, frontier=[], value=least, limit=limit)
 
 
-_PLAIN = {Go, End}
 _ACTIONS, _OPTIONS = attrgetter("actions"), attrgetter("options")
 
 
@@ -153,9 +152,9 @@ class _FlatTraversal(Traversal[Network]):
 
     def _write_plain(self, rows: list[Any]) -> bool:
         """Write decisions whose options all go or end, and pay nothing on the way; return whether it was done."""
-        options = [*chain.from_iterable(map(_OPTIONS, rows))]
-        degrees = [*map(len, map(_OPTIONS, rows))]
-        if not _PLAIN.issuperset(map(type, options)) or not all(degrees):
+        listed = [*map(_OPTIONS, rows)]
+        options = [*chain.from_iterable(listed)]
+        if not all(listed):
             return False
         try:
             given = [one.state for one in options if type(one) is Go and one.reward == 0 and not one.updates]
@@ -171,7 +170,7 @@ class _FlatTraversal(Traversal[Network]):
             return False
         self.state_row.extend(range(len(self.kinds), len(self.kinds) + len(rows)))
         self.kinds.extend(players)
-        self.degrees.fromlist(degrees)
+        self.degrees.fromlist([*map(len, listed)])
         self.keys.fromlist(keys)
         self.actions.extend(chain.from_iterable(map(_ACTIONS, rows)))
         return True
