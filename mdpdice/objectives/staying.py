@@ -21,7 +21,7 @@ from mdpdice.networks.arrays import read_only, split_exact
 from mdpdice.networks.network import Bools, Floats, Ints, Kind, Network, edge_fields
 from mdpdice.numerics.graph import attract, end_components, strong_components
 from mdpdice.numerics.linear import solve_chain
-from mdpdice.numerics.operator import bellman, unsigned
+from mdpdice.numerics.operator import Operator, bellman, unsigned
 from mdpdice.numerics.rational import solve_exactly
 from mdpdice.objectives.reductions import towards
 
@@ -90,7 +90,7 @@ class Staying:
         net, visited = self.network, np.flatnonzero(self.counted & (self.component >= 0))
         # As of `bellman`, without a copy of every array: nothing is discounted, and nobody passes.
         base = np.bincount(net.source, net.weight * net.reward, net.n_nodes) * (net.kind == Kind.CHANCE)
-        rows = kernels.Rows(net.kind, unsigned(net.indptr), unsigned(net.dst), net.reward, net.weight, read_only(base))
+        rows = Operator(net.kind, unsigned(net.indptr), unsigned(net.dst), net.reward, net.weight, base).rows
         policy, (bias, moved), gain = np.full(net.n_nodes, -1), np.zeros((2, net.n_nodes)), np.zeros(self.count)
         share, pace = read_only(1 / np.bincount(self.component[visited])), np.array([1.0, np.inf])
         nodes = unsigned(self.between), unsigned(visited), unsigned(self.component)

@@ -22,7 +22,7 @@ from collections.abc import Callable
 import numpy as np
 from scipy.sparse import eye_array
 
-from mdpdice.networks.arrays import ULP, Floats, Matrix, read_only
+from mdpdice.networks.arrays import ULP, Floats, Matrix
 from mdpdice.numerics.linear import compiled_bicgstab, eliminate, factorise, matrix_rows
 
 ELIMINATE_FROM_LENGTH = 1e5
@@ -119,12 +119,12 @@ def _sweeps(P: Matrix, gain: Floats, x: Floats, target: float, check: Callable[[
     """Gauss-Seidel sweeps."""
     from mdpdice.networks.network import Kind
     from mdpdice.numerics.kernels import bellman as kernels
-    from mdpdice.numerics.operator import unsigned
+    from mdpdice.numerics.operator import Operator, unsigned
 
     n = len(gain)
-    chance = read_only(np.full(n, Kind.CHANCE, dtype=np.uint8))
+    chance = np.full(n, Kind.CHANCE, dtype=np.uint8)
     indptr, indices = unsigned(P.indptr.astype(np.int64)), unsigned(P.indices.astype(np.int64))
-    rows = kernels.Rows(chance, indptr, indices, read_only(np.zeros(P.nnz)), read_only(P.data), read_only(gain))
+    rows = Operator(chance, indptr, indices, np.zeros(P.nnz), P.data, gain).rows
     nodes = unsigned(np.arange(n - 1, -1, -1))
     x = x.copy()
     policy = np.full(n, -1, dtype=np.int64)

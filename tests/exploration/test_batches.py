@@ -198,6 +198,9 @@ def test_single_states_that_say_something_else(words, monkeypatch):
         check_batches(game, network)
     assert caught.value.state is not None
     assert caught.value.action is not None
+    monkeypatch.setattr("mdpdice.exploration.to_network.check_batches", check_batches)
+    with pytest.raises(GameError, match=re.escape(words)):
+        explore(game)
 
 
 # --- what is refused ------------------------------------------------------------------------------
